@@ -25,12 +25,12 @@ export interface AccessCondition {
   readonly value: string;
 }
 
-/** What a rule covers: the containers below a path, or, in sessions, the tokens that meet all conditions. */
+/** What a rule covers: the containers below a path or, in sessions, the tokens that meet all conditions. */
 export type RuleScope =
   | { readonly kind: "container"; readonly container: ContainerPath }
   | { readonly kind: "conditions"; readonly conditions: readonly AccessCondition[] };
 
-/** Grants token permissions within its scope. The rule of the lowest priority number that matches decides. */
+/** Grants token permissions within its scope. The matching rule with the lowest priority number decides. */
 export interface AccessRule {
   readonly description: string | undefined;
   readonly priority: number;
@@ -49,15 +49,15 @@ export interface AccessRuleDraft {
   readonly permissions: readonly string[];
 }
 
-/** What an application or a session is to hold. */
+/** The rights that an application or a session should get. */
 export interface HeldRights {
   readonly permissions: readonly Permission[];
   readonly rules: readonly AccessRule[];
 }
 
 /**
- * Checks what an application of a type, or a session, is to hold.
- * @throws {Fault} validation_failed with every field that is wrong.
+ * Checks the rights that an application of a type, or a session, should get.
+ * @throws {Fault} validation_failed with every wrong field.
  */
 export function parseRights(
   holder: ApplicationType | "session",
@@ -139,7 +139,7 @@ function permissionProblem(holder: ApplicationType | "session", permission: stri
   return mayHold(holder, permission) ? undefined : `must be a permission that a ${holder} application may hold`;
 }
 
-/** A rule as it is stored. */
+/** A rule in its stored form. */
 export function writeRule({ description, priority, scope, transform, permissions }: AccessRule): JsonObject {
   return {
     ...(description === undefined ? {} : { description }),
@@ -152,7 +152,7 @@ export function writeRule({ description, priority, scope, transform, permissions
   };
 }
 
-/** What {@link writeRule} wrote, as a draft to be checked again. */
+/** Reads a stored rule as a draft, which must be checked again. */
 export function readRule(stored: JsonObject): AccessRuleDraft {
   return {
     description: textOf(stored.description),

@@ -8,7 +8,7 @@ import type { KeyKind } from "./key-text.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";
 import { openRights } from "./sealed-rights.js";
 
-/** A holder of rights. Its keys act under them. */
+/** A holder of rights, under which its keys act. */
 export interface Application {
   readonly id: Uuid;
   readonly name: string;
@@ -29,13 +29,13 @@ export interface ApplicationKey {
   readonly createdAt: Date;
 }
 
-/** Something with a key that was just made: the only time its value is there to be shown. */
+/** An entity with its new key. The key's value can be shown only now. */
 export interface WithKey<T> {
   readonly made: T;
   readonly key: Sensitive<string> | undefined;
 }
 
-/** What an application is to be, as a caller wrote it. */
+/** An application as its caller wrote it. */
 export interface ApplicationDraft {
   readonly name: string;
   readonly permissions: readonly string[];

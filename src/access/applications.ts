@@ -36,7 +36,7 @@ import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
 import { keyProof, rightsColumns } from "./sealed-rights.js";
 
-/** Makes an application and, if wanted, its first key. */
+/** Makes an application and, if requested, its first key. */
 export function prepareApplication(
   keys: TenantKeys,
   actor: Actor | undefined,
@@ -66,7 +66,7 @@ export function prepareApplication(
   };
 }
 
-/** An application with its keys, whose values are not known any more. */
+/** An application with its keys, without their values. */
 export async function getApplication(tx: Transaction, keys: TenantKeys, actor: Actor, id: Uuid): Promise<Application> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
@@ -74,7 +74,7 @@ export async function getApplication(tx: Transaction, keys: TenantKeys, actor: A
   return found;
 }
 
-/** The newest first, narrowed to ids and types where any are given. */
+/** A page, newest first. Ids and types restrict it if not empty. */
 export async function pageOfApplications(
   tx: Transaction,
   keys: TenantKeys,
@@ -87,7 +87,7 @@ export async function pageOfApplications(
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
 
-/** Replaces name, permissions and rules. The type stays. */
+/** Replaces name, permissions and rules. The type cannot change. */
 export async function replaceApplication(
   tx: Transaction,
   keys: TenantKeys,
@@ -104,14 +104,14 @@ export async function replaceApplication(
   return { ...found, ...rights, modifiedBy: actor.id, modifiedAt: tx.now };
 }
 
-/** Deletes an application and its keys; they stop working everywhere at once. */
+/** Deletes an application and its keys, which stop working everywhere at once. */
 export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<void> {
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplication, id))) throw notFound("application");
   writeLog(tx, logEntry(actor, "application", id, "delete"));
 }
 
-/** Makes one more key for an application. Its value is known only here. */
+/** Makes another key for an application. Its value is known only here. */
 export async function createKey(
   tx: Transaction,
   keys: TenantKeys,
@@ -124,8 +124,8 @@ export async function createKey(
 }
 
 /**
- * Replaces the only key of an application by a new one. Of two such requests at once one is refused: the key that it would
- * have replaced is gone.
+ * Replaces the only key of an application by a new one. Of two concurrent requests one is refused, because the key that
+ * it would replace is gone.
  */
 export async function regenerateKey(
   tx: Transaction,
@@ -149,7 +149,7 @@ export async function regenerateKey(
   return { made: { ...found, keys: [made] }, key };
 }
 
-/** A key by its id, within the application that it is said to be of. */
+/** Gets a key by its id, within the given application. */
 export async function getKey(
   tx: Transaction,
   actor: Actor,
@@ -161,7 +161,7 @@ export async function getKey(
   return applicationKeyOf(row);
 }
 
-/** The newest first. An application without keys has an empty page; one that is not there is refused. */
+/** A page, newest first. An application without keys has an empty page; a missing application is an error. */
 export async function pageOfKeys(
   tx: Transaction,
   actor: Actor,
@@ -176,7 +176,7 @@ export async function pageOfKeys(
   return { items: page.items.map(applicationKeyOf), total: page.total };
 }
 
-/** Deletes a key; it stops working everywhere at once. */
+/** Deletes a key, which stops working everywhere at once. */
 export async function removeKey(
   tx: Transaction,
   actor: Actor,
@@ -192,7 +192,7 @@ async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Applic
   return row ? openApplication(keys, tx.tenantId, row, keyRows) : undefined;
 }
 
-/** A new key needs no new revision: nobody can have been refused it or granted anything by it. */
+/** A new key needs no new revision: no caller can have been granted or denied anything by it before. */
 function addKey(
   tx: Transaction,
   keys: TenantKeys,

@@ -18,15 +18,15 @@ import { openRights, openSessionRights, requireKeyProof } from "./sealed-rights.
 import { readSettings } from "./tenant-settings.js";
 
 /**
- * How long a caller's rights are used without another look: from the start of their load, or of the last flight of the tenant
- * that found the revision unchanged. A thousand tenants that each ask once a second would else be looked up in every fourth
- * transaction.
+ * How long a caller's rights are used without a new look-up: from the start of their load, or from the tenant's last
+ * transaction that confirmed the revision. Without it, a thousand tenants with one request a second each would be
+ * looked up in every fourth transaction.
  */
 const FRESH_MS = 4_000;
 
 /**
- * Keys that were never found good are looked up so many at a time, and so many wait. A tenant's id stands in each of its public
- * keys: whoever makes keys of it up would else fill the tenant's 160 places, and its own requests would be turned away.
+ * Concurrent look-ups of unverified keys, and how many more may wait. Each public key contains its tenant's id. Without
+ * these limits, made-up keys could fill the tenant's 160 places, and its own requests would be rejected.
  */
 const UNVERIFIED_AT_ONCE = 32;
 const UNVERIFIED_WAITING = 2_000;
@@ -34,25 +34,25 @@ const UNVERIFIED_WAITING = 2_000;
 interface Loaded {
   readonly caller: Caller;
   readonly since: number;
-  /** Its rights turned out to be old: it is to be looked up, as a key that was good before. */
+  /** Whether its rights turned out to be old. It is then looked up as a key that was valid before. */
   readonly isOld?: boolean;
 }
 
 /**
- * Finds out who holds a key. Rights are remembered for four seconds beyond their last confirmation; a revoked key works
- * nowhere all the same, since every transaction is guarded by the revision that the rights were read at. That a key is unknown
- * is never remembered.
+ * Finds the caller of a key. Rights are cached for four seconds after their last confirmation. A revoked key still
+ * works nowhere, because the revision at which the rights were read guards every transaction. Unknown keys are never
+ * cached.
  */
 export class Authenticator {
   readonly #database: Database;
   readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
-  /** By a digest of the key, so that no key text stays in memory. */
+  /** By a digest of the key, to keep the key's text out of memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<Caller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
 
-  /** @param keyring expects the revision that a tenant's caller was found under, before the caller is used. */
+  /** @param keyring gets the revision at which a tenant's caller was found before the caller is used. */
   constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
     this.#database = database;
     this.#keyring = keyring;
@@ -60,8 +60,8 @@ export class Authenticator {
   }
 
   /**
-   * @throws {Fault} unauthenticated for every key that is not good, without saying why; unavailable where too many come that
-   * were never good.
+   * @throws {Fault} unauthenticated for every invalid key, without a reason; unavailable if too many unverified keys
+   * arrive.
    */
   async authenticate(keyText: string | undefined): Promise<Caller> {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
@@ -77,8 +77,8 @@ export class Authenticator {
   }
 
   /**
-   * An application of the tenant as a caller: what code that acts as the application may do.
-   * @returns undefined where there is no such application any more.
+   * An application of the tenant as a caller, for code that acts as the application.
+   * @returns undefined if the application does not exist.
    */
   async application(tenantId: TenantId, id: Uuid): Promise<Caller | undefined> {
     const name = `${tenantId} ${id}`;
@@ -98,12 +98,12 @@ export class Authenticator {
     this.#loaded.delete(`${tenantId} ${id}`);
   }
 
-  /** Whose key it was when it was last looked up; undefined where that is forgotten. Tells nothing of its rights. */
+  /** The tenant of a key at its last look-up; undefined if that is forgotten. Says nothing about its rights. */
   tenantOf(keyText: string): TenantId | undefined {
     return this.#loaded.peek(digest("sha256", keyText, "base64"))?.caller.tenantId;
   }
 
-  /** Drops what is remembered of a key: its rights turned out to be old. */
+  /** Drops the cached rights of a key, after they turned out to be old. */
   forget(keyText: string): void {
     const id = digest("sha256", keyText, "base64");
     const known = this.#loaded.peek(id);
@@ -156,13 +156,13 @@ export class Authenticator {
   }
 }
 
-/** A session acts for its public application. Until it is authorized, it may do nothing. */
+/** A session acts for its public application. It has no rights until it is authorized. */
 function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): Caller {
   const type = row.application_type;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const own = sessionRightsOf(keys, tenantId, row);
   const within = authorizerRightsOf(keys, tenantId, row);
-  // Without its authorizer a session may do nothing either.
+  // Without its authorizer a session has no rights either.
   const rights = own && within ? own : NOTHING;
   return {
     tenantId,
@@ -184,7 +184,7 @@ function sessionRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow):
   return permissions && rules ? parseRights("session", permissions, rules.map(readRule)) : undefined;
 }
 
-/** What the application that authorized a session may do now. Undefined where there is none. */
+/** The current rights of a session's authorizer. Undefined if it has none. */
 function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): HeldRights | undefined {
   const { authorized_by: id, authorizer_type: type } = row;
   if (id === null || type === null || !isApplicationType(type)) return undefined;

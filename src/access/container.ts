@@ -25,19 +25,19 @@ export function parseContainer(text: string, field: string): ContainerPath {
   return path;
 }
 
-/** As {@link parseContainer}; undefined for a text that is no path. */
+/** Like {@link parseContainer}, but returns undefined for an invalid path. */
 export function readContainer(text: string): ContainerPath | undefined {
   const path = text.toLowerCase();
   return path.length <= 400 && isContainerPath(path) ? path : undefined;
 }
 
-/** A path that was checked when it was stored. */
+/** A stored path, which was checked before. */
 export function storedContainer(path: string): ContainerPath {
   if (!isContainerPath(path)) throw new Error("a malformed container is stored");
   return path;
 }
 
-/** A container and all above it but the root: `/a/b/` gives `/a/` and `/a/b/`. */
+/** A container and all of its ancestors except the root: `/a/b/` gives `/a/` and `/a/b/`. */
 export function withAncestors(path: ContainerPath): ContainerPath[] {
   const ancestors: ContainerPath[] = [];
   for (let end = path.indexOf("/", 1); end > 0; end = path.indexOf("/", end + 1)) {
@@ -46,7 +46,7 @@ export function withAncestors(path: ContainerPath): ContainerPath[] {
   return ancestors;
 }
 
-/** The deepest container that a text of a path names, whole segments only: `/a/b` gives `/a/`. */
+/** The deepest container in the text of a path, by whole segments: `/a/b` gives `/a/`. */
 export function parentOrSelf(text: string): ContainerPath | undefined {
   const path = text.slice(0, text.lastIndexOf("/") + 1);
   return isContainerPath(path) ? path : undefined;

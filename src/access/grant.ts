@@ -3,13 +3,13 @@ import type { AccessCondition, AccessRule, HeldRights, RuleScope, Transform } fr
 import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
 
-/** What rules look at of a token. */
+/** The parts of a token that rules check. */
 export interface TokenPlace {
   readonly id: string;
   readonly containers: readonly ContainerPath[];
 }
 
-/** How plain permissions show tokens: they act like rules on `/` that come after all others (api-facts 2.6). */
+/** How plain permissions show tokens. They act like rules on `/` after all others (api-facts 2.6). */
 const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
   "token:create": "mask",
   "token:update": "mask",
@@ -19,18 +19,18 @@ const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
   "token:delete": "redact",
 };
 
-/** How little a transform shows: of several, the most careful one counts. */
+/** Ranks transforms by how much they show. Of several, the one that shows least counts. */
 const CARE: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 };
 
-/** Of two transforms, the one that shows less. */
+/** The one of two transforms that shows less. */
 export function moreCareful(one: Transform, other: Transform): Transform {
   return CARE[other] < CARE[one] ? other : one;
 }
 
-/** The rights of one caller. Those of a session count only within those that its authorizer has now. */
+/** The rights of one caller. A session's rights are limited by its authorizer's current rights. */
 export class Grant {
   readonly #permissions: ReadonlySet<Permission>;
-  /** By rising priority. */
+  /** By ascending priority. */
   readonly rules: readonly AccessRule[];
   readonly #within: Grant | undefined;
 
@@ -40,12 +40,12 @@ export class Grant {
     this.#within = within;
   }
 
-  /** Nothing is allowed. Such rights are never remembered: they may be given at any moment. */
+  /** Whether nothing is allowed. Such rights are never cached, because they may be granted at any moment. */
   get isEmpty(): boolean {
     return this.#permissions.size === 0 && this.rules.length === 0;
   }
 
-  /** The rights that must all allow something: these, and those they count within. */
+  /** The rights that must all allow an operation: these, and those that limit them. */
   get layers(): readonly Grant[] {
     return this.#within ? [this, ...this.#within.layers] : [this];
   }
@@ -54,7 +54,7 @@ export class Grant {
     return [...this.#permissions];
   }
 
-  /** Whether the permission is held for anything at all. */
+  /** Whether the caller has the permission for any token at all. */
   holds(permission: Permission): boolean {
     const isHeld =
       this.#permissions.has(permission) ||
@@ -63,7 +63,7 @@ export class Grant {
   }
 
   /**
-   * What the caller may see of an existing token with this permission, or undefined when it may not touch it. The first
+   * What the caller may see of an existing token with this permission; undefined if it may not use the token. The first
    * rule by priority that has the permission and covers one of the token's containers decides.
    */
   transformFor(permission: TokenPermission, token: TokenPlace): Transform | undefined {
@@ -80,8 +80,8 @@ export class Grant {
   }
 
   /**
-   * What the caller may see of any token with this permission, where that is the same for all of them: the first rule with the
-   * permission is on `/`, or no rule has it. Undefined where it depends on the token, or nothing is allowed.
+   * What the caller may see of any token with this permission, if that is the same for all: the first rule with the
+   * permission is on `/`, or no rule has it. Undefined if it depends on the token, or nothing is allowed.
    */
   transformForAny(permission: TokenPermission): Transform | undefined {
     const rule = this.rules.find(({ permissions }) => permissions.includes(permission));
@@ -92,8 +92,8 @@ export class Grant {
   }
 
   /**
-   * The same for a token that is to be put into containers: the permission is needed on each of them, and the most
-   * careful transform counts.
+   * The same for a token that will be put into containers. The permission is needed on each of them, and the transform
+   * that shows least counts.
    */
   transformForAll(permission: TokenPermission, { id, containers }: TokenPlace): Transform | undefined {
     let careful: Transform | undefined;
@@ -105,7 +105,10 @@ export class Grant {
     return careful;
   }
 
-  /** The first permission by which rights allow more than this grant, or show it more openly; undefined: there is none. */
+  /**
+   * The first permission by which rights allow more than this grant, or show it more openly; undefined if there is
+   * none.
+   */
   exceededBy(rights: HeldRights): Permission | undefined {
     const plain = rights.permissions.find(
       (permission) => !isTokenPermission(permission) || !this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission]),
@@ -117,7 +120,7 @@ export class Grant {
     return ruled[0];
   }
 
-  /** Whether every token below a container is within reach, and shown at least as openly by whichever rule decides. */
+  /** Whether every token below a container is allowed, and shown at least as openly, whichever rule decides. */
   #allows(permission: TokenPermission, reach: string, transform: Transform): boolean {
     for (const rule of this.rules) {
       if (!rule.permissions.includes(permission)) continue;
@@ -137,7 +140,7 @@ function transformOnRoot({ scope, transform }: AccessRule): Transform | undefine
   return scope.kind === "container" && scope.container === ROOT ? transform : undefined;
 }
 
-/** The container below which everything lies that a scope can match. */
+/** The container that contains everything that a scope can match. */
 function reachOf(scope: RuleScope): string {
   if (scope.kind === "container") return scope.container;
   const paths = scope.conditions
@@ -158,7 +161,7 @@ function meets({ attribute, operator, value }: AccessCondition, token: TokenPlac
   return subjects.some((subject) => (operator === "equals" ? subject === wanted : subject.startsWith(wanted)));
 }
 
-/** Why a caller was turned away: names the permission, and nothing of what it was for. */
+/** The reason of a denial. It names the permission, and nothing about the entity. */
 export function refused(permission: Permission): Fault {
   return isTokenPermission(permission)
     ? new Fault("permission_denied", `No access rule of the key used allows ${permission} here.`)

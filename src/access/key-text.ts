@@ -5,15 +5,15 @@ import { compactUuid, expandUuid } from "../base/compact-uuid.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 
-/** What a key is for: an application of a type, a session, or a proxy. */
+/** The holder of a key: an application of a type, a session, or a proxy. */
 export const KEY_KINDS = ["pvt", "pub", "mgt", "ses", "prx"] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
-/** A key that somebody showed us, before anything is known about it but its form. */
+/** A received key. Only its form has been checked. */
 export interface PresentedKey {
   readonly kind: KeyKind;
   readonly tenantId: TenantId;
-  /** SHA-256 of the text. Key values are stored as this hash only; 256 random bits need no slow hash. */
+  /** SHA-256 of the text. Only this hash of a key is stored; 256 random bits need no slow hash. */
   readonly hash: Buffer;
 }
 
@@ -27,8 +27,8 @@ export function newKey(kind: KeyKind, tenantId: TenantId): { text: Sensitive<str
 }
 
 /**
- * Reads a key. The tenant stands in it, and its checksum spares the database a look-up for every mistyped or made-up
- * key. Returns undefined for whatever is not one of ours.
+ * Reads a key. It contains the tenant, and its checksum saves the database a look-up for every mistyped or made-up key.
+ * Returns undefined for a text that is not one of our keys.
  */
 export function parseKey(text: string): PresentedKey | undefined {
   const [, kind, tenant, sum] = FORM.exec(text) ?? [];
@@ -45,7 +45,7 @@ function hashOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** CRC-32 in base62: tells a mistyped key or link from a real one without a look-up. */
+/** CRC-32 in base62. It distinguishes a mistyped key or link from a real one without a look-up. */
 export function checksum(body: string): string {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(crc32(body));

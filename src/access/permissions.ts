@@ -1,4 +1,4 @@
-/** The kinds of application. It limits which permissions an application may hold, and nothing else. */
+/** The kinds of application. The kind decides only which permissions an application may have. */
 export const APPLICATION_TYPES = ["private", "public", "management"] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
 
@@ -6,7 +6,7 @@ export function isApplicationType(text: string): text is ApplicationType {
   return APPLICATION_TYPES.some((type) => type === text);
 }
 
-/** What a permission lets its holder do, and which types of application may hold it. */
+/** What a permission allows, and which types of application may have it. */
 interface PermissionFacts {
   readonly description: string;
   readonly types: readonly ApplicationType[];
@@ -16,7 +16,7 @@ const BACK_END: readonly ApplicationType[] = ["private"];
 const FRONT_AND_BACK_END: readonly ApplicationType[] = ["public", "private"];
 const MANAGEMENT: readonly ApplicationType[] = ["management"];
 
-/** Every permission there is. The lists of the specification, completed by what its clients ask for (api-facts 2.5). */
+/** All permissions: the specification's lists, completed with those that its clients use (api-facts 2.5). */
 const FACTS = {
   "token:create": { description: "Create tokens", types: FRONT_AND_BACK_END },
   "token:read": { description: "Read tokens", types: BACK_END },
@@ -87,7 +87,7 @@ export function isTokenPermission(text: string): text is TokenPermission {
   return TOKEN_PERMISSIONS.some((permission) => permission === text);
 }
 
-/** Whether applications of a type can be given a permission at all (contract.md, Requests). */
+/** Whether applications of a type may have a permission (contract.md, Requests). */
 export function mayHold(type: ApplicationType, permission: Permission): boolean {
   return FACTS[permission].types.some((holder) => holder === type);
 }

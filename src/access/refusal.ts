@@ -8,8 +8,9 @@ import { actorOf, type Caller } from "./caller.js";
 import type { Permission } from "./permissions.js";
 
 /**
- * A caller is refused, and the log is to say so. Thrown in a transaction, it rolls the transaction back: the row is written
- * afterwards, by {@link recordDenial}. It is no Fault, so that no refusal is answered without its row.
+ * A caller was denied, and the log must record it. Thrown in a transaction, it rolls the transaction back, and
+ * {@link recordDenial} writes the row afterwards. It is not a Fault, to keep a denial from being answered without its
+ * row.
  */
 export class Denied extends Error {
   override readonly name = "Denied";
@@ -25,15 +26,15 @@ export class Denied extends Error {
   }
 }
 
-/** The refusal of a caller that lacks a permission. */
+/** Denies a caller that lacks a permission. */
 export function denied(caller: Caller, permission: Permission, entityType: EntityType, entityId: string): Denied {
   const fault = new Fault("permission_denied", `The key used may not do this: it needs ${permission} here.`);
   return deniedWith(caller, fault, entityType, entityId, permission);
 }
 
 /**
- * The refusal of a caller for another reason.
- * @param remark the reason, in fixed words.
+ * Denies a caller for another reason.
+ * @param remark the reason, as a fixed text.
  */
 export function deniedWith(
   caller: Caller,
@@ -46,16 +47,19 @@ export function deniedWith(
 }
 
 /**
- * Writes the log row of a refusal, in a transaction of its own.
+ * Writes the log row of a denial in a transaction of its own.
  * @returns the fault for the caller.
- * @throws {Fault} unavailable where the row cannot be written.
+ * @throws {Fault} unavailable if the row cannot be written.
  */
 export async function recordDenial(database: Database, { tenantId, fault, entry }: Denied): Promise<Fault> {
   await database.fast.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
   return fault;
 }
 
-/** Runs something in which callers may be refused. @throws {Fault} in place of {@link Denied}, once its row is written. */
+/**
+ * Runs work that may deny its caller.
+ * @throws {Fault} instead of {@link Denied}, once its row is written.
+ */
 export async function recordingDenials<T>(database: Database, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -10,16 +10,16 @@ import { type HeldRights, parseRights, readRule, writeRule } from "./access-rule
 import type { ApplicationType } from "./permissions.js";
 
 /*
- * What a key may do is sealed: the owner of the database can take rights away by changing rows, and cannot give any. Only
- * tenants whose keys are of an earlier release have rights in the clear, until `cloakroom keys rotate`.
+ * The rights of a key are sealed: the owner of the database can remove rights by changing rows, but cannot grant any.
+ * Only tenants whose keys are from an earlier release have rights in the clear, until `cloakroom keys rotate`.
  */
 
-/** What is written of an application's rights. */
+/** The sealed content about an application's rights. */
 export interface NamedRights extends HeldRights {
   readonly name: string;
 }
 
-/** A row that decides access has no seal, in a tenant where all of them have one: it was not written by a server. */
+/** A row that decides access has no seal, in a tenant whose rows all have one. No server of ours wrote it. */
 export class SealMissing extends SealBroken {}
 
 export function rightsColumns(
@@ -45,7 +45,7 @@ export function sealedRights(
   return { name: "", permissions: [], rules: [], definition };
 }
 
-/** @throws {SealBroken} where the rights were not written by a server. */
+/** @throws {SealBroken} if no server wrote the rights. */
 export function openRights(
   keys: TenantKeys,
   tenantId: TenantId,
@@ -63,12 +63,12 @@ export function openRights(
 
 type KeyColumns = Omit<NewApplicationKey, "proof" | "created_by">;
 
-/** Proves that a key was given to its application by a server. Null where the tenant's keys seal no rights. */
+/** Proves that a server gave a key to its application. Null if the tenant's keys do not seal rights. */
 export function keyProof(keys: Pick<TenantKeys, "data">, tenantId: TenantId, key: KeyColumns): Buffer | null {
   return requiresSeals(keys) ? seal(keys.data, keyPlace(tenantId, key), NOTHING) : null;
 }
 
-/** @throws {SealBroken} where a key was not given to its application by a server. */
+/** @throws {SealBroken} if no server gave the key to its application. */
 export function requireKeyProof(
   keys: TenantKeys,
   tenantId: TenantId,
@@ -78,7 +78,10 @@ export function requireKeyProof(
   else open(keys.data, keyPlace(tenantId, key), proof);
 }
 
-/** Seals what a session may do. @returns null where the tenant's keys seal no rights. */
+/**
+ * Seals the rights of a session.
+ * @returns null if the tenant's keys do not seal rights.
+ */
 export function sealSessionRights(
   keys: TenantKeys,
   tenantId: TenantId,
@@ -88,7 +91,7 @@ export function sealSessionRights(
   return sealSessionColumns(keys, tenantId, session, { permissions, rules: rules.map(writeRule) });
 }
 
-/** The same, of rights as they are stored. */
+/** The same, for stored rights. */
 export function sealSessionColumns(
   keys: Pick<TenantKeys, "data">,
   tenantId: TenantId,
@@ -104,9 +107,9 @@ export function sealSessionColumns(
 }
 
 /**
- * The rights of a session, as far as they are sealed.
- * @returns undefined where they are in the clear.
- * @throws {SealBroken} where the session was not written by a server.
+ * The sealed rights of a session.
+ * @returns undefined if they are in the clear.
+ * @throws {SealBroken} if no server wrote the session.
  */
 export function openSessionRights(
   keys: TenantKeys,

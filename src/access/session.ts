@@ -23,32 +23,32 @@ import type { ApplicationType } from "./permissions.js";
 import { type Denied, denied, deniedWith } from "./refusal.js";
 import { openSessionRights, sealSessionRights } from "./sealed-rights.js";
 
-/** How long a session lives, unless its authorizer says otherwise. */
+/** A session's lifetime, unless its authorizer sets another. */
 const LIFETIME_MS = 3 * 60_000;
-/** Longer than any page is open; a session that outlives its purpose is a key that nobody watches. */
+/** Longer than any page stays open. A session that outlives its purpose is a key that no one watches. */
 const LONGEST_MS = 24 * 60 * 60_000;
 
 const NO_RIGHTS: HeldRights = { permissions: [], rules: [] };
 
-/** A session that was just made. Key and nonce are shown once. */
+/** A new session. Its key and nonce are shown once. */
 export interface NewSession {
   readonly key: Sensitive<string>;
   readonly nonce: Sensitive<string>;
   readonly expiresAt: Date;
 }
 
-/** The two operations on sessions ask for a kind of key, and not for a permission. */
+/** The two operations on sessions require a kind of key instead of a permission. */
 export function isKeyOf(type: ApplicationType, { application, session }: Caller): boolean {
   return application.type === type && session === undefined;
 }
 
-/** The refusal of a key of the wrong kind of application. */
+/** Denies a key of the wrong kind of application. */
 export function deniedKind(caller: Caller, type: ApplicationType): Denied {
   const fault = new Fault("permission_denied", `This takes the key of a ${type} application.`);
   return deniedWith(caller, fault, "session", ALL, `needs a ${type} application`);
 }
 
-/** Makes a session without any rights, for a public application. */
+/** Makes a session without rights, for a public application. */
 export async function createSession(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<NewSession> {
   const id = newUuid();
   const { text: key, hash } = newKey("ses", tx.tenantId);
@@ -68,7 +68,7 @@ export async function createSession(tx: Transaction, caller: Caller, keys: Tenan
   return { key, nonce: new Sensitive(nonce), expiresAt };
 }
 
-/** What a session is to be given. */
+/** The rights that a session should get. */
 export interface SessionRequest {
   readonly nonce: string;
   readonly permissions: readonly string[];
@@ -77,8 +77,8 @@ export interface SessionRequest {
 }
 
 /**
- * Prepares the authorization of a session: its rights must be within those of the authorizer.
- * @throws {Fault} validation_failed for rights that are malformed or none at all.
+ * Prepares the authorization of a session. Its rights must be within the authorizer's.
+ * @throws {Fault} validation_failed if the rights are malformed or empty.
  */
 export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: SessionRequest) {
   const rights = parseRights("session", request.permissions, request.rules);
@@ -88,7 +88,7 @@ export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: 
     const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
     if (!session) throw notFound("session");
     if (exceeded) throw denied(caller, exceeded, "session", session.id);
-    // The nonce must lead to the session that it was handed out with.
+    // The nonce must belong to the session that it was issued with.
     openSessionRights(keys, tx.tenantId, session);
     const isFirst =
       session.authorized_by === null &&

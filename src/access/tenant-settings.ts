@@ -1,16 +1,16 @@
 import type { JsonObject } from "../base/json.js";
 
-/** A tenant's settings. The interface shows each as the text "true" or "false". */
+/** A tenant's settings. The API shows each as the text "true" or "false". */
 export interface TenantSettings {
   /** All tokens are fingerprinted with their type's expression. */
   readonly fingerprint_tokens: boolean;
-  /** Proxies without a key of their own are refused. */
+  /** Refuses proxies without a key of their own. */
   readonly disable_ephemeral_proxy: boolean;
-  /** Tokens of the same content are folded into one. */
+  /** Stores tokens with the same content once. */
   readonly deduplicate_tokens: boolean;
 }
 
-/** Settings as they are stored: what an older version did not know has its default. */
+/** Stored settings, with defaults for those that an older version did not know. */
 export function readSettings(stored: JsonObject): TenantSettings {
   const read = (name: keyof TenantSettings) => stored[name] === true;
   return {

@@ -8,7 +8,10 @@ import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
 import type { Job } from "./schedule.js";
 
 const EVERY_MS = 15_000;
-/** Rows that do not open are for the operator to mend. Until then another look, which reads all of a tenant's rows, finds them again. */
+/**
+ * An operator must repair rows that do not open. Until then each further check, which reads all rows of a tenant, finds
+ * them again.
+ */
 const BROKEN_AGAIN_MS = 24 * 3_600_000;
 
 export interface KeyRotationParts {
@@ -16,11 +19,11 @@ export interface KeyRotationParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
-  /** All is done but for rows that do not open: the replaced keys stay. */
+  /** Called when a rotation is complete except for rows that do not open. The replaced keys are kept. */
   readonly onBroken: (tenantId: TenantId, rows: BrokenRows) => void;
 }
 
-/** Ends rotations of tenants' keys whose command was cut off. One replica works on a tenant at a time. */
+/** Completes interrupted rotations of tenants' keys. One replica works on a tenant at a time. */
 export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
     database.ordinary.run(tenantId, "unguarded", async (tx) => {

@@ -8,27 +8,27 @@ import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
 import { SEALING_LEASE } from "../store/operator-tenants.js";
 import type { Job } from "./schedule.js";
 
-/** A minute is to be sealed 60 s after its end, and ten seconds more at most. */
+/** A minute must be sealed 60 s after its end, with ten seconds of tolerance. */
 const EVERY_MS = 10_000;
 const LEASE_SECONDS = 60;
-/** A chain that waits for an operator is met at every run, and told of once an hour. */
+/** Each run finds a chain that waits for an operator, but reports it only once an hour. */
 const TOLD_EVERY_MS = 60 * 60_000;
 
 export interface LogSealsParts extends SealParts {
   readonly clock: Clock;
-  /** Days for which rows are kept; 0 for ever. */
+  /** Days for which rows are kept; 0: forever. */
   readonly retentionDays: number;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
   /**
-   * The chain of seals was tampered with: it goes on with a gap (`broken`), or is not sealed until an operator has it go on
-   * (`refused`).
+   * Called when the chain of seals was tampered with. It continues with a gap (`broken`), or is not sealed until an
+   * operator lets it continue (`refused`).
    */
   readonly onBroken: (tenantId: TenantId, outcome: "broken" | "refused") => void;
 }
 
 /**
- * Seals the log of each tenant minute by minute, and removes what is older than it is to be kept. One replica does at a
- * time, for speed and not for safety: two would find each other's seals.
+ * Seals each tenant's log minute by minute, and deletes rows past their retention. One replica does it at a time, for
+ * speed and not for safety: two replicas would find each other's seals.
  */
 export function logSealsJob(parts: LogSealsParts): Job {
   const { database, clock } = parts;

@@ -8,7 +8,7 @@ import type { Job } from "./schedule.js";
 
 const EVERY_MS = 1_000;
 
-/** What the operator is told of messages that do not go. The last two are of all messages there are. */
+/** Reasons, in the operator's words, why messages are not sent. The last two concern all messages. */
 const TROUBLES = {
   failed: "a message could not be made",
   refused: "the mail server refused a message for good",
@@ -23,11 +23,14 @@ export interface MailParts {
   readonly database: Database;
   readonly outbox: Outbox;
   readonly clock: Clock;
-  /** Messages of a tenant, or of all of them, did not go, or could not be looked over. Once a run for each reason. */
+  /**
+   * Called when messages of a tenant, or of all tenants, were not sent or could not be checked. Once per run and
+   * reason.
+   */
   readonly onTrouble: (tenantId: TenantId | undefined, reason: string, error?: unknown) => void;
 }
 
-/** Sends what is due. Every replica does: messages are leased one by one. */
+/** Sends due messages. Every replica runs this: messages are leased one by one. */
 export function mailJob(parts: MailParts): Job {
   const { database, clock } = parts;
   return {
@@ -51,8 +54,8 @@ export function mailJob(parts: MailParts): Job {
 }
 
 /**
- * One message a tenant in turn, so that no tenant's many hold up another's few.
- * @returns false when nobody takes messages at all: whatever is left waits for the next run.
+ * Sends one message per tenant in turn, because a tenant with many must not delay a tenant with few.
+ * @returns false if the mail server accepts no messages at all. The remaining ones wait for the next run.
  */
 async function sendAll(
   { outbox, onTrouble }: MailParts,
@@ -73,7 +76,7 @@ async function sendAll(
         onTrouble(undefined, TROUBLES[carried]);
         return false;
       }
-      // What is broken off because the server stops is no trouble.
+      // An attempt that was cancelled because the server stops is not a failure.
       if (signal.aborted && carried === "later") return false;
       if (carried !== "sent" && carried !== "none") onTrouble(tenantId, TROUBLES[carried], cause);
       if (carried === "sent" || carried === "refused") more.push(tenantId);
@@ -93,7 +96,7 @@ function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
   };
 }
 
-/** A minute stays for as long as a message of it is to be sent: its replica may be gone tomorrow. */
+/** A minute stays while it has an unsent message, because the replica that leased the message may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
   await database.slow.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));

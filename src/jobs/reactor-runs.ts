@@ -6,7 +6,7 @@ import { type DueMinute, forgetDue, MINUTE_MS } from "../store/due.js";
 import { hasRunsDue } from "../store/reactor-runs.js";
 import type { Job } from "./schedule.js";
 
-/** Runs are started by the replica that took the request; this finds the rest: retries, and what others left. */
+/** The replica that took the request starts its run. This job finds the others: retries, and runs of lost replicas. */
 const EVERY_MS = 2_000;
 
 export interface ReactorRunsParts {
@@ -16,7 +16,7 @@ export interface ReactorRunsParts {
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
-/** Wakes the tenants that have runs to start. Every replica does: runs are leased one by one. */
+/** Wakes the tenants that have runs to start. Every replica runs this: runs are leased one by one. */
 export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRunsParts): Job {
   return {
     name: "reactor runs",
@@ -36,7 +36,7 @@ export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRun
   };
 }
 
-/** A minute stays for as long as a run of it is pending: its replica may be gone tomorrow. */
+/** A minute stays while it has a pending run, because the replica that leased the run may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
   await database.slow.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Something that is done again and again. */
+/** Work that is repeated. */
 export interface Job {
   readonly name: string;
   /** Milliseconds between the end of one run and the start of the next. */
@@ -14,13 +14,13 @@ export interface Job {
 export interface JobFailure {
   readonly job: Job;
   readonly error: unknown;
-  /** Failures in a row, this one included. */
+  /** Consecutive failures, including this one. */
   readonly attempt: number;
-  /** When the next run starts. Absent: there is none, the schedule is stopping. */
+  /** When the next run starts. Absent: never, because the schedule is stopping. */
   readonly nextAt: Date | undefined;
 }
 
-/** Runs each job in a loop of its own. A run that fails is reported and tried again after the usual time. */
+/** Runs each job in its own loop. A run that fails is reported, and repeated after the usual interval. */
 export class Schedule {
   readonly #onFailure: (failure: JobFailure) => void;
   readonly #stopping = new AbortController();
@@ -34,12 +34,12 @@ export class Schedule {
     for (const job of jobs) this.#loops.push(this.#repeat(job));
   }
 
-  /** Starts no more runs, and tells those under way. */
+  /** Starts no more runs, and aborts those in progress. */
   abort(): void {
     this.#stopping.abort();
   }
 
-  /** The same, and waits for them. */
+  /** Aborts, and waits for the runs in progress. */
   async stop(): Promise<void> {
     this.abort();
     await Promise.all(this.#loops);
@@ -66,7 +66,7 @@ export class Schedule {
   }
 }
 
-/** Replicas that started together must not meet at every run. */
+/** A random 75 to 100 % of the interval, because replicas that started together must not collide at every run. */
 function delayBefore({ every }: Job): number {
   return every * (0.75 + Math.random() / 4);
 }

@@ -20,11 +20,13 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { expiryEntry, removeToken } from "../tokens/delete.js";
 import type { Job } from "./schedule.js";
 
-/** A verification code is to be gone within a minute of its hour: four sweeps a minute leave room for slow ones. */
+/**
+ * A verification code must be deleted within a minute after its hour. Four sweeps a minute leave room for slow ones.
+ */
 const EVERY_MS = 15_000;
 /** 500 rows took 35 ms (storage study 4.5); smaller transactions hold locks for less. */
 const BATCH = 200;
-/** What a tenant's turn may take before it is the next one's: a thousand tokens. */
+/** Steps in a tenant's turn before the next tenant's: a thousand tokens. */
 const STEPS = 5;
 
 export interface SweepParts {
@@ -32,23 +34,23 @@ export interface SweepParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
-  /** Keeps a job from removing for good what is not over by the database's clock. */
+  /** Makes a job skip permanent deletion while rows have not expired by the database's clock. */
   readonly timely?: (job: Job) => Job;
 }
 
-/** What is swept together, by one replica at a time. */
+/** Kinds that are swept together, by one replica at a time. */
 interface Sweep {
   readonly name: string;
-  /** For as long as nobody sweeps after a replica that died. */
+  /** How long sweeping pauses after the death of a replica. */
   readonly leaseSeconds: number;
   readonly kinds: readonly SweptKind[];
-  /** Of what is better removed too early than too late. */
+  /** Whether deleting too early is better than too late. */
   readonly mayComeEarly?: boolean;
 }
 
 /**
- * Codes and tokens are swept by themselves: codes have a minute, and need no key; tokens are many at midnight, and wait for the
- * root key's holder where that is away.
+ * Codes and tokens have their own sweeps. Codes must go within a minute and need no key. Tokens are many at midnight,
+ * and wait if the root key's holder is unavailable.
  */
 const SWEEPS: readonly Sweep[] = [
   { name: "sweep of codes", leaseSeconds: 20, kinds: ["cvc"], mayComeEarly: true },
@@ -60,7 +62,10 @@ const SWEEPS: readonly Sweep[] = [
   },
 ];
 
-/** Delete what has expired: tokens, verification codes after an hour, sessions, stored answers, results of runs, failed runs. */
+/**
+ * Deletes expired rows: tokens, verification codes after an hour, sessions, stored answers, results of runs, failed
+ * runs.
+ */
 export function sweepJobs(parts: SweepParts): readonly Job[] {
   const { timely = (job) => job } = parts;
   return SWEEPS.map((sweep) => (sweep.mayComeEarly ? sweepJob(parts, sweep) : timely(sweepJob(parts, sweep))));
@@ -80,8 +85,8 @@ function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job 
 }
 
 /**
- * Gives each tenant a turn, and further ones to those with more: until it is time to look for what has become due since.
- * @returns whether to go on at once.
+ * Gives each tenant a turn, and more turns to those with more rows, until it is time to check for new due minutes.
+ * @returns whether to continue at once.
  */
 async function sweepInTurns(
   parts: SweepParts,
@@ -119,7 +124,7 @@ async function* dueNow(
   } while (due.length > 0);
 }
 
-/** One tenant that cannot be swept now holds up no other: its minute stays, and is met again. */
+/** A tenant that cannot be swept now does not delay others: its minute stays, and the next sweep tries again. */
 async function hasMore(parts: SweepParts, minute: DueMinute<SweptKind>, signal: AbortSignal): Promise<boolean> {
   return takeTurn(parts, minute, signal).catch((error: unknown) => {
     parts.onFailure(minute.tenantId, error);
@@ -127,7 +132,7 @@ async function hasMore(parts: SweepParts, minute: DueMinute<SweptKind>, signal: 
   });
 }
 
-/** @returns whether there is more of the same. */
+/** @returns whether more rows are left. */
 async function takeTurn(
   { database, keyring }: SweepParts,
   { tenantId, kind, minute }: DueMinute<SweptKind>,
@@ -146,11 +151,11 @@ async function takeTurn(
   return true;
 }
 
-/** What is left after a step: more of the same, nothing, or only what cannot be removed. */
+/** What is left after a step: more rows, none, or only rows that cannot be deleted. */
 type Outcome = "more" | "done" | "stuck";
 type Step = (tx: Transaction) => Promise<Outcome>;
 
-/** Tokens are removed one by one, with their log rows. One that somebody has tampered with holds up no other. */
+/** Deletes tokens one by one, with their log rows. A token that was tampered with does not delay others. */
 function expire(keys: TenantKeys): Step {
   return async (tx) => {
     const rows = await tx.query(listExpiredRows, { limit: BATCH });

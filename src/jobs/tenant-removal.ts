@@ -17,8 +17,8 @@ export interface TenantRemovalParts {
 }
 
 /**
- * Removes what is left of deleted tenants. Every replica drops their keys from its memory; one removes the rows. It does so
- * until a minute after the deletion: a transaction that was under way then may have left something behind.
+ * Deletes the remaining rows of deleted tenants. Every replica drops their keys from its memory; one deletes the rows.
+ * It continues until a minute after the deletion, because a transaction in flight may have left rows behind.
  */
 export function tenantRemovalJob({ database, keyring, clock, onFailure }: TenantRemovalParts): Job {
   const lease = database.lease("tenant removal", LEASE_SECONDS);

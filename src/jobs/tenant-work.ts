@@ -5,7 +5,7 @@ import { type DueMinute, forgetDue, MINUTE_MS, type StartedKind } from "../store
 import type { Statement } from "../store/statement.js";
 import type { Job } from "./schedule.js";
 
-/** Work is begun by the replica that took the request; this finds the rest: retries, and what others left. */
+/** The replica that took the request starts its work. This job finds the rest: retries, and work of lost replicas. */
 const EVERY_MS = 2_000;
 
 export interface TenantWorkParts {
@@ -13,13 +13,13 @@ export interface TenantWorkParts {
   readonly kind: StartedKind;
   readonly database: Database;
   readonly clock: Clock;
-  /** Whether anything is open that is due before a time: its minute then stays. */
+  /** Whether unfinished work is due before a time. If so, its minute stays. */
   readonly isPending: Statement<Date, boolean>;
   readonly wake: (tenantId: TenantId) => void;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
-/** Wakes the tenants that have work of a kind. Every replica does: what may not be done twice is leased. */
+/** Wakes the tenants that have work of a kind. Every replica runs this: work that must not be done twice is leased. */
 export function tenantWorkJob({ name, kind, database, clock, isPending, wake, onFailure }: TenantWorkParts): Job {
   const forgetFinished = ({ tenantId, minute }: DueMinute) =>
     database.slow.run(tenantId, "unguarded", async (tx) => {

@@ -4,8 +4,8 @@ import type { Database } from "../store/database.js";
 import type { Job } from "./schedule.js";
 
 /**
- * The same job, which does nothing while this server's clock is ahead of the database's: what it removes for good has not come
- * to its end yet. Another server, or this one once its clock is right, does it.
+ * Wraps a job so it does nothing while this server's clock is ahead of the database's, because rows that it would
+ * delete for good have not expired yet. Another server does it, or this one once its clock is right.
  */
 export function timelyJob(database: Pick<Database, "ping">, clock: Clock, job: Job, onAhead: (job: Job) => void): Job {
   return {

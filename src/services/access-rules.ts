@@ -1,7 +1,7 @@
 import type { AccessRule as AccessRuleMessage } from "../../gen/cloakroom/v1/applications_pb.js";
 import type { AccessCondition, AccessRule, AccessRuleDraft } from "../access/access-rule.js";
 
-/** A rule as it was sent. The protos allow no other attributes and operators. */
+/** A rule as the client sent it. The protos allow no other attributes and operators. */
 export function ruleDraft(rule: AccessRuleMessage): AccessRuleDraft {
   return {
     description: rule.description,

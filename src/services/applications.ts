@@ -161,12 +161,12 @@ export function permissionService(): ServedMethod[] {
   ];
 }
 
-/** The only places where the value of a key is handed out: the answers that create it. */
+/** The only answers that show the value of a key are those that create it. */
 function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
   return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
 }
 
-/** The same answer for every key but the one that it was shown to. */
+/** The answer without its key, for repeats with another key than the first request's. */
 function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
   return answer;
 }

@@ -21,22 +21,22 @@ export interface VerbatimAnswer {
   readonly body: Json;
 }
 
-/** Headers that an answer has beside its message, also where it is told again. */
+/** Headers of an answer besides its message, also in a replay. */
 export type AnswerHeaders = readonly (readonly [string, string])[];
 
-/** What an answer says beside its message. */
+/** Parts of an answer besides its message. */
 export interface Reply {
-  /** 202 instead of the method's own status: the work goes on after the answer. */
+  /** Sets 202 instead of the method's own status: the work continues after the answer. */
   accepted(): void;
-  /** Over REST, this instead of the method's message. */
+  /** Over REST, sends this instead of the method's message. */
   verbatim(answer: VerbatimAnswer): void;
 }
 
-/** What serving a method takes beside its handler. */
+/** Options of a method besides its handler. */
 export interface ServeOptions<O extends DescMessage> {
   /** Reads headers from an answer. */
   readonly headersOf?: (answer: MessageShape<O>) => AnswerHeaders;
-  /** How a repeat with the same idempotency key is answered. Methods that take no such key have none. */
+  /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
   readonly replay?: ReplayRule<O>;
 }
 
@@ -47,56 +47,56 @@ export interface EngagedOperation<B extends { readonly subject: Uuid }, T> {
   resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T>;
 }
 
-/** One request on its way through a method, whatever protocol it came by. */
+/** One request to a method, over any protocol. */
 export interface Call<Output extends DescMessage = DescMessage> {
-  /** Who calls. Methods that need no key read it only when there is one. */
+  /** The caller. Methods that need no key read it only if `hasCaller`. */
   readonly caller: Caller;
   readonly hasCaller: boolean;
-  /** The key that the call came with, for the one method that checks it by itself. */
+  /** The request's key, for the one method that checks it by itself. */
   readonly apiKey: string | undefined;
   readonly traceId: string;
   readonly signal: AbortSignal;
-  /** What the call may use of the memory for bodies. */
+  /** The memory budget for the request's bodies. */
   readonly memory: RequestMemory;
   readonly reply: Reply;
   /**
-   * Runs work in a transaction of its own, guarded by the caller's revision, and shows its result once it is committed: what
-   * is opened for an answer has its log row by then. With an idempotency key the part of the answer that the method's
-   * {@link ReplayRule} keeps is stored in the same transaction. `showLasting` leaves out what may not be kept with the result
-   * of tenant code. A `throw` rolls everything back.
+   * Runs work in an ordinary transaction, guarded by the caller's revision, and shows its result once it is committed:
+   * whatever an answer shows in the clear has its log row by then. With an idempotency key, the same transaction stores
+   * the part of the answer that the method's {@link ReplayRule} keeps. `showLasting` omits what may not be stored with
+   * the result of tenant code. A `throw` rolls everything back.
    */
   transact<T>(
     work: Work<T, OrdinaryTransaction>,
     show: (result: T) => MessageInitShape<Output>,
     showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
-  /** As {@link transact}, in a transaction that the requests of a tenant share: for the hot path. */
+  /** Like {@link transact}, in a shared transaction: for the hot path. */
   transactShared<T>(
     work: Work<T>,
     show: (result: T) => MessageInitShape<Output>,
     showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
-  /** A transaction that comes before other work: what it leaves is no answer yet. */
+  /** Runs a transaction that precedes other work. Its result is not an answer yet. */
   commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
-  /** As {@link commit}, in a shared transaction. */
+  /** Like {@link commit}, in a shared transaction. */
   commitShared<T>(work: Work<T>): Promise<T>;
   /**
-   * Runs an operation with effects outside of the database. `begin` commits what is about to happen; `act` does it and
-   * notes its end by itself. With an idempotency key nothing is ever begun twice: a repeat is told the stored answer, a
-   * conflict while the first is at work, and what `resume` finds of it after the first was cut off.
+   * Runs an operation with effects outside of the database. `begin` commits the intent; `act` carries it out and
+   * records its end. With an idempotency key no operation begins twice: a repeat gets the stored answer, a conflict
+   * while the first request is at work, or the result of `resume` after the first was interrupted.
    */
   engage<B extends { readonly subject: Uuid }, T>(
     operation: EngagedOperation<B, T>,
     show: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
-  /** As {@link transact}, for lists and counts: on connections of their own. */
+  /** Like {@link transact}, for lists and counts, on separate connections. */
   list<T>(
     work: Work<T, OrdinaryTransaction>,
     show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
   ): Promise<MessageInitShape<Output>>;
 }
 
-/** Work for answers that come from no table: running it asks whether the caller still has its rights. */
+/** Work for answers without database content. Running it checks that the caller still has its rights. */
 export const NOTHING = async (): Promise<undefined> => undefined;
 
 /** What a method does: decode, call the domain, encode. */
@@ -105,7 +105,7 @@ export type Handler<I extends DescMessage, O extends DescMessage> = (
   call: Call<O>,
 ) => Promise<MessageInitShape<O>>;
 
-/** A method with its handler, the types of its messages hidden. */
+/** A method with its handler, without the types of its messages. */
 export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
@@ -113,7 +113,7 @@ export interface ServedMethod {
   readonly replay: ServedReplay | undefined;
 }
 
-/** Ties a handler to its method, and checks that both are about the same message. */
+/** Ties a handler to its method, and checks that their messages agree. */
 export function serve<I extends DescMessage, O extends DescMessage>(
   desc: DescMethodUnary<I, O>,
   handler: Handler<I, O>,

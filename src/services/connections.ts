@@ -22,9 +22,9 @@ import { uuidOf } from "./show.js";
 
 export interface ConnectionServiceParts {
   readonly keyring: Keyring;
-  /** Where the payment service is to post its webhooks of a connection. */
+  /** The URL to which the payment service posts webhooks of a connection. */
   readonly webhookUrl: (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) => string;
-  /** Credentials of this tenant are there to be checked. */
+  /** Called when credentials of this tenant must be checked. */
   readonly checkSoon: (tenantId: TenantId) => void;
 }
 
@@ -115,12 +115,12 @@ function readDraft(request: CreateConnectionRequest | ReplaceConnectionRequest):
   return draft;
 }
 
-/** Codes of ISO 3166 and ISO 4217 are shown in upper case, and taken in either. */
+/** Codes of ISO 3166 and ISO 4217 are shown in upper case, and accepted in either case. */
 function distinctCodes(codes: readonly string[]): string[] {
   return [...new Set(codes.map((code) => code.toUpperCase()))];
 }
 
-/** Creation answers without the method, as documented. */
+/** The answer to a creation omits the method, as documented. */
 function show({ id, formula, displayName, status, acceptedCountries, acceptedCurrencies, active }: Connection) {
   return {
     ...{ id, connectionFormulaId: formula.id, displayName, status, active },

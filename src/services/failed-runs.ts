@@ -11,7 +11,7 @@ import { type ServedMethod, serve } from "./call.js";
 import { uuidOf } from "./show.js";
 import { showConsole, showError, showUsage } from "./show-run.js";
 
-/** What went wrong in tenants' code, for them to read. */
+/** Errors of tenants' code, for tenants to read. */
 export function failedRunService(keyring: Keyring): ServedMethod[] {
   return [
     serve(ReactorService.method.listFailedReactorRuns, async ({ id }, call) => {

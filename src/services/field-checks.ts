@@ -26,17 +26,17 @@ import { ruleDraft } from "./access-rules.js";
 import { transformDraft } from "./proxies.js";
 import { toJson } from "./value.js";
 
-/** Looks at some fields of a request by themselves. Throws a fault that names what is wrong. */
+/** Checks some fields of a request on their own. Throws a fault that names the problem. */
 type FieldCheck = () => unknown;
 
-/** The checks of a request, each of which may fail without the others. */
+/** The checks of a request, which fail independently of each other. */
 export type FieldChecks = (request: Message) => readonly FieldCheck[];
 
 const NONE: FieldChecks = () => [];
 
 /**
- * What handlers check one after the other, check by check. A handler stops at the first problem; these run only on requests
- * that are refused, so that the refusal names every problem.
+ * The checks that a handler makes one after the other, as separate checks. A handler stops at the first problem. These
+ * run only on rejected requests, to make the error name every problem.
  */
 export function fieldChecksOf(desc: DescMethodUnary): FieldChecks {
   return CHECKS.get(desc) ?? NONE;
@@ -54,7 +54,7 @@ const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
   checking(ApplicationService.method.createApplication, ({ type, permissions, rules }) => [
     () => {
       if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-      // Rules that could not be read are absent here: that neither they nor permissions are given is the handler's to say.
+      // Unreadable rules are absent here. The handler itself reports that both rules and permissions are missing.
       if (permissions.length + rules.length > 0) parseRights(type, permissions, rules.map(ruleDraft));
     },
   ]),

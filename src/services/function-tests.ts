@@ -36,7 +36,7 @@ export interface FunctionTestParts {
   readonly agents: GuardedAgents;
 }
 
-/** Runs of code that is not saved. */
+/** Runs code that is not saved. */
 export function functionTestService({ setUpTest, agents }: FunctionTestParts): ServedMethod[] {
   return [
     serve(ReactorService.method.testReactor, async (request, call) => {
@@ -103,7 +103,7 @@ function showReactorTest({ run, failure, returned, answer, warnings }: ReactorTe
   return shown;
 }
 
-/** Without halves of surrogate pairs, which no message carries. */
+/** Replaces lone surrogates, which no message can carry. */
 function wellFormed(value: Json): Json {
   const text = JSON.stringify(value);
   if (!/\\ud[89a-f]/i.test(text)) return value;
@@ -142,7 +142,7 @@ function queryOf(query: string): string {
   return query === "" || query.startsWith("?") ? query : `?${query}`;
 }
 
-/** Text is sent as it is, everything else as JSON, which is said in a header where none says otherwise. */
+/** Text is sent unchanged, everything else as JSON, with a Content-Type header unless one is given. */
 function contentOf(given: readonly HttpHeader[], body: Value | undefined, field: string) {
   const headers = given.map((header, index) => headerOf(header, `${field}.headers[${index}]`));
   const json = jsonOr("", body, `${field}.body`);
@@ -152,7 +152,7 @@ function contentOf(given: readonly HttpHeader[], body: Value | undefined, field:
   return { headers: [...headers, ...type], body: Buffer.from(JSON.stringify(json)) };
 }
 
-/** @throws {Fault} validation_failed for what cannot be sent in HTTP. */
+/** @throws {Fault} validation_failed if HTTP cannot carry it. */
 function headerOf({ name, value }: HttpHeader, field: string): HeaderPair {
   const isSendable = (validate: () => void) => {
     try {
@@ -184,7 +184,7 @@ function showContent({ headers, body }: { readonly headers: readonly HeaderPair[
   return { headers: headers.map(([name, value]) => ({ name, value })), body: toValue(wellFormed(shownBody(body))) };
 }
 
-/** JSON as JSON, everything else as text. */
+/** JSON bodies as JSON, all others as text. */
 function shownBody(bytes: Buffer): Json {
   const text = bytes.toString("utf8");
   try {

@@ -7,10 +7,10 @@ import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;
 
-/** The largest answer that a single message carries. */
+/** The largest answer in a single message, in bytes. */
 const MAX_ANSWER = 5 * 1024 * 1024;
 
-/** A proxied request as an RPC: request and answer are single messages, so that nothing streams. */
+/** A proxied request as an RPC. Request and answer are single messages and cannot stream. */
 export async function invokeOverRpc(
   invoke: (call: ProxyCall) => Promise<ProxyAnswer>,
   request: Parameters<Invoke>[0],

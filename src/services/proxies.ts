@@ -137,7 +137,7 @@ function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft 
   };
 }
 
-/** Clients of 2023 send an empty transform for none, and an empty id. */
+/** Clients of 2023 send an empty transform and an empty id instead of none. */
 function givenTransform(transform: ProxyTransform | undefined): TransformDraft | undefined {
   const draft = transform && transformDraft(transform);
   return draft && Object.values(draft).some((given) => given !== undefined) ? draft : undefined;
@@ -151,7 +151,7 @@ function propertiesOf({ name, application, requireAuth = true }: CreateProxyRequ
   return { name, applicationId: applicationIdOf(application), requireAuth };
 }
 
-/** A field named in the mask and not set is cleared. */
+/** Clears a field that is named in the mask but not set. */
 function patchOf(request: UpdateProxyRequest): ProxyDefinitionPatch {
   const named = fieldsToChange(UpdateProxyRequestSchema, request.updateMask);
   const { destinationUrl, requestTransform, responseTransform, configuration } = request;
@@ -201,7 +201,7 @@ function plain(options: PlainObject): JsonObject {
   return { ...options };
 }
 
-/** The key of a proxy is no secret of one answer: whoever may read the proxy sees it. */
+/** A proxy's key is not shown only once: every caller that may read the proxy sees it. */
 function show(tenantId: TenantId, proxy: ConfiguredProxy) {
   const { requestTransform, responseTransform, requestTransforms, responseTransforms } = proxy.definition;
   const { requestReactorId, responseReactorId, disableDetokenization } = proxy.definition;
@@ -226,7 +226,7 @@ function show(tenantId: TenantId, proxy: ConfiguredProxy) {
   };
 }
 
-/** As it was given: clients compare, and take a field more or less for a change. */
+/** Shows the transform as it was given, because clients compare, and treat an added or missing field as a change. */
 function showTransform(transform: Transform): MessageInitShape<typeof ProxyTransformSchema> {
   switch (transform.type) {
     case "code": {

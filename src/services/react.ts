@@ -19,13 +19,13 @@ import { toJson, toValue } from "./value.js";
 export interface ReactServiceParts {
   readonly keyring: Keyring;
   readonly policy: EgressPolicy;
-  /** Runs what was admitted, and waits for it. */
+  /** Runs an admitted run, and waits for its result. */
   react(caller: Caller, keys: TenantKeys, run: AdmittedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
-  /** A run of this tenant is there to be started. */
+  /** Called when a run of this tenant can start. */
   wake(tenantId: TenantId): void;
 }
 
-/** Reactors as they are called, now and later. */
+/** Calls of reactors, synchronous and asynchronous. */
 export function reactService({ keyring, policy, react, wake }: ReactServiceParts): ServedMethod[] {
   const { method } = ReactorService;
   return [
@@ -65,7 +65,7 @@ export function reactService({ keyring, policy, react, wake }: ReactServiceParts
   ];
 }
 
-/** Code may look into `req.args` without asking whether there are any. */
+/** Code may read `req.args` without checking that it exists. */
 function readArgs(given: Value | undefined): Json {
   return given ? toJson(given, "args") : {};
 }

@@ -81,7 +81,7 @@ export function reactorFormulaService({ keyring, compileFor }: ReactorFormulaPar
   ];
 }
 
-/** @throws {Fault} for names that repeat, a wrong icon, and code that does not compile. */
+/** @throws {Fault} for duplicate names, a wrong icon, or code that does not compile. */
 export async function readFormulaDraft(
   compile: CompileCode,
   request: CreateReactorFormulaRequest | ReplaceReactorFormulaRequest,

@@ -131,7 +131,7 @@ async function readProperties(
   };
 }
 
-/** Clients of 2023 replace a reactor without its formula, which cannot be changed there. */
+/** Clients of 2023 replace a reactor without its formula, which they cannot change. */
 function keptFormula({ code }: Reactor): ReactorCode {
   if (code.kind !== "formula") throw lacksCode();
   return code;
@@ -144,7 +144,7 @@ function readRuntime(message: RuntimeMessage): Runtime {
   return parseRuntime({ ...given, dependencies, resolutions, permissions }, "runtime");
 }
 
-/** A field named in the mask and not set is cleared. Code takes the place of a formula, and a formula that of code. */
+/** Clears a field that is named in the mask but not set. Code replaces a formula, and a formula replaces code. */
 async function readPatch(
   compile: CompileCode,
   request: UpdateReactorRequest,

@@ -6,7 +6,7 @@ import { writeLog } from "../store/audit-logs.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
 import { uuidOf } from "./show.js";
 
-/** Gives a payment's first answer again, to callers that may touch the payment now. */
+/** Repeats a payment's first answer, for callers that may currently use the payment. */
 export function replayPayment(right: PaymentRight): ReplayRule<typeof TransactionSchema> {
   return {
     keep: (answer) => answer,
@@ -17,7 +17,7 @@ export function replayPayment(right: PaymentRight): ReplayRule<typeof Transactio
   };
 }
 
-/** The same for a refund, by the payment that it belongs to. */
+/** The same for a refund, with the rights on its payment. */
 export const REPLAY_REFUND: ReplayRule<typeof RefundSchema> = {
   keep: (answer) => answer,
   async replay(context, kept) {

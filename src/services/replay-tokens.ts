@@ -13,8 +13,8 @@ import { showToken } from "./show-token.js";
 import { toValue } from "./value.js";
 
 /**
- * Answers that are a token are kept without its value, and the token is read again: what is shown of it is what the caller
- * may see at that moment. Of a token that is gone the id, type and containers remain.
+ * Answers with a token are stored without its value. A repeat reads the token again, and shows what the caller may
+ * currently see. For a deleted token the id, type and containers remain.
  */
 export function replayToken(
   permission: "token:create" | "token:update",
@@ -54,7 +54,7 @@ function keptOf({ id, type, containers, createdAt, modifiedAt, extras }: Token):
   };
 }
 
-/** As {@link replayToken}, for each token of a tokenize answer. */
+/** Like {@link replayToken}, for each token of a tokenize answer. */
 export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof TokenizeResponseSchema> {
   return {
     keep: ({ value }) => (value ? { value: withTokens(value, (token) => keptObject(token)) } : {}),
@@ -69,7 +69,7 @@ export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof To
 /** An object of a tokenize answer. */
 type ObjectFields = Readonly<Record<string, Value>>;
 
-/** Reads every token of a tokenize answer again. What is left out of the map shows what was kept. */
+/** Reads every token of a tokenize answer again. A token that is missing from the map shows its stored answer. */
 async function findAll(
   { tx, caller, keys }: ReplayContext,
   value: Value,
@@ -101,8 +101,8 @@ async function findAll(
 }
 
 /**
- * Whether an object of a tokenize answer is a token. Every value of the request became the id of a token, which is a text:
- * the only booleans of an answer are those in the `_extras` of tokens.
+ * Whether an object of a tokenize answer is a token. Every value of the request became a token id, which is a text, so
+ * only the `_extras` of tokens contain booleans.
  */
 function isToken(fields: ObjectFields): boolean {
   const extras = Object.hasOwn(fields, "_extras") ? fields._extras?.kind : undefined;
@@ -119,7 +119,7 @@ function visit(value: Value, onToken: (fields: ObjectFields) => void, onLeaf: (i
   else for (const item of Object.values(fields)) visit(item, onToken, onLeaf);
 }
 
-/** The same answer with each of its tokens replaced. */
+/** The answer with each of its tokens replaced. */
 function withTokens(value: Value, replace: (token: ObjectFields) => Value): Value {
   const { kind } = value;
   if (kind.case === "listValue") {

@@ -12,15 +12,15 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** What a kept answer is given again with. */
+/** The context of a repeated request. */
 export interface ReplayContext {
   readonly tx: Transaction;
-  /** The caller of the repeat, with the rights that hold now. */
+  /** The caller of the repeat, with its current rights. */
   readonly caller: Caller;
   readonly keys: TenantKeys;
   /** The path variables of the request. The rest of a repeat is ignored, and may be unreadable. */
   readonly resource: readonly string[];
-  /** The repeat came with the key (or session) that made the first request. */
+  /** Whether the repeat has the key (or session) of the first request. */
   readonly hasSameKey: boolean;
 }
 
@@ -28,8 +28,8 @@ export interface ReplayContext {
 export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
 
 /**
- * How a method answers a repeat with the same idempotency key: under the rights that hold at that moment, and with a log
- * row (contract, Idempotency).
+ * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row
+ * (contract, Idempotency).
  */
 export interface ReplayRule<O extends DescMessage> {
   /** The part of the first answer that is stored for a day. */
@@ -38,7 +38,7 @@ export interface ReplayRule<O extends DescMessage> {
   replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
 }
 
-/** A {@link ReplayRule} with the type of its messages hidden. */
+/** A {@link ReplayRule} without the type of its messages. */
 export interface ServedReplay {
   keep(answer: Message): Message;
   replay(context: ReplayContext, kept: Message): Promise<() => Message>;
@@ -59,9 +59,9 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
 }
 
 /**
- * Gives the whole first answer again, also after its entity was changed or deleted: for answers that show nothing but what
- * the method's permission allows, which every request is asked for.
- * @param withoutSecrets removes what was shown once, for every key but the one that made the request.
+ * Repeats the whole first answer, even after its entity was changed or deleted. For answers that show only what the
+ * method's permission allows, which every request needs.
+ * @param withoutSecrets removes what was shown once, for repeats with another key than the first request's.
  */
 export function replayWhole<O extends DescMessage>(
   entity: EntityType,
@@ -76,7 +76,7 @@ export function replayWhole<O extends DescMessage>(
   };
 }
 
-/** The id in the answer, or in the path where the answer has none. */
+/** The id in the answer, or in the path if the answer has none. */
 function entityIdOf(kept: Message, [resource]: readonly string[]): string {
   const id: unknown = Reflect.get(kept, "id");
   return typeof id === "string" && id !== "" ? id : (resource?.toLowerCase() ?? ALL);

@@ -11,7 +11,7 @@ import { ruleDraft } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
 import { type ReplayRule, replayWhole } from "./replay.js";
 
-/** All that a new session's answer tells is shown once: another key of the application is refused. */
+/** Everything in a new session's answer is shown once, so another key of the application is denied. */
 const REPLAY_SESSION: ReplayRule<typeof SessionSchema> = {
   keep: (answer) => answer,
   async replay({ tx, caller, hasSameKey }, kept) {
@@ -53,7 +53,7 @@ export function sessionService(keyring: Keyring): ServedMethod[] {
       method.authorizeSession,
       async ({ nonce, permissions, rules, expiresAt }, call) => {
         if (!isKeyOf("private", call.caller)) {
-          // In a transaction, which guards the rights that it is refused for.
+          // Runs in a transaction, which guards the rights that the denial is based on.
           return call.transact(
             async () => {
               throw deniedKind(call.caller, "private");

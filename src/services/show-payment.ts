@@ -2,7 +2,7 @@ import { timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type Payment, reconciliationIdOf } from "../payments/payment.js";
 import type { Refund } from "../payments/refund.js";
 
-/** A payment as the interface's transaction. What is not known is left out. */
+/** A payment as the API's transaction. Omits unknown values. */
 export function showPayment(payment: Payment) {
   const { id, order, card, connection, connectionId, codes, status, tokenId, threeDSecure } = payment;
   const time = (at: number | undefined) => (at === undefined ? undefined : timestampFromMs(at));

@@ -4,7 +4,7 @@ import { type Json, setOwn } from "../base/json.js";
 import type { FunctionFailed } from "../functions/function-failed.js";
 import type { ConsoleLine, RunUsage } from "../sandbox/run.js";
 
-/** Texts that code wrote may hold halves of surrogate pairs, which no message carries. */
+/** Texts from tenant code may contain lone surrogates, which no message can carry. */
 export function showError({
   status,
   detail,

@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { TokenView } from "../tokens/view.js";
 import { toValue } from "./value.js";
 
-/** A token as the protos have it. */
+/** A token as the protos define it. */
 export function showToken(view: TokenView) {
   const { card, bank, deduplicated } = view;
   return {

@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { isUuid, type Uuid } from "../base/ids.js";
 import { DEFAULT_PAGE_SIZE, type Page, type PageRequest } from "../base/page.js";
 
-/** The times and actors that every resource shows alike. What is not known is left out. */
+/** The times and actors that all resources show alike. Omits unknown values. */
 export function showAudit(entity: {
   readonly createdBy: string | null;
   readonly createdAt: Date;
@@ -17,7 +17,7 @@ export function showAudit(entity: {
   };
 }
 
-/** Which page is asked for: the first, and {@link DEFAULT_PAGE_SIZE}, unless the caller says otherwise. */
+/** The requested page. Default: the first, with {@link DEFAULT_PAGE_SIZE}. */
 export function pageRequest({
   page,
   size,
@@ -28,12 +28,12 @@ export function pageRequest({
   return { page: page ?? 1, size: size ?? DEFAULT_PAGE_SIZE };
 }
 
-/** The page by number of the published interface. */
+/** A numbered page, as in the published API. */
 export function showPage({ total }: Page<unknown>, { page, size }: PageRequest) {
   return { totalItems: total, pageNumber: page, pageSize: size, totalPages: Math.ceil(total / size) };
 }
 
-/** An id that the protos have checked to be a UUID, in the case in which it is stored. */
+/** An id that the protos have checked to be a UUID, in its stored case. */
 export function uuidOf(checked: string): Uuid {
   const lower = checked.toLowerCase();
   if (!isUuid(lower)) throw new Error("a message with a malformed UUID passed validation");

@@ -12,10 +12,10 @@ import { replayWhole } from "./replay.js";
 import { showAudit } from "./show.js";
 
 export interface TenantServiceParts {
-  /** Monthly active tokens that every tenant's plan includes, unless the tenant has a number of its own. */
+  /** Monthly active tokens in every tenant's plan, unless the tenant has its own number. */
   readonly includedMonthlyActiveTokens: number;
   readonly keyring: Keyring;
-  /** Told once a tenant is gone, since its own log goes with it. */
+  /** Called after a tenant was deleted, because its own log is deleted with it. */
   readonly onRemoved: (caller: Caller) => void;
 }
 

@@ -24,7 +24,7 @@ import { uuidOf } from "./show.js";
 export interface ThreeDSServiceParts {
   readonly keyring: Keyring;
   readonly directory: ThreeDSDirectory;
-  /** Where the cardholder of a session proves to be one. */
+  /** The URL at which the cardholder of a session completes the challenge. */
   readonly challengeUrl: (keys: TenantKeys, tenantId: TenantId, id: Uuid) => string;
 }
 

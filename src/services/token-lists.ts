@@ -112,7 +112,7 @@ function listByCursor(
   );
 }
 
-/** Others are served between large tokens. */
+/** Yields between large tokens, to serve other requests. */
 async function showAll({ caller, keys }: TokenQuery, items: readonly ReadableToken[], bins: BinTable | undefined) {
   const showing = { budget: new SharedBudget(), bins };
   const shown: ReturnType<typeof showToken>[] = [];

@@ -10,7 +10,7 @@ import type { TokenPatch } from "../tokens/token-patch.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
-/** What a caller wants made. An empty list or map is the same as an absent one. */
+/** The token that a caller wants to create. An empty list or map counts as absent. */
 export function draftOf(request: CreateTokenRequest): TokenDraft {
   const { data, mask, metadata, searchIndexes, fingerprintExpression } = request;
   if (!data) throw invalid("data", "must be given");
@@ -31,7 +31,7 @@ export function draftOf(request: CreateTokenRequest): TokenDraft {
   };
 }
 
-/** A field named in the mask and not set is cleared. */
+/** Clears a field that is named in the mask but not set. */
 export function patchOf(request: UpdateTokenRequest): TokenPatch {
   const named = fieldsToChange(UpdateTokenRequestSchema, request.updateMask);
   const json = (field: string, value: Value | undefined) =>

@@ -44,7 +44,7 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
     serve(method.getToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const found = await call.commitShared((tx) => readToken(tx, call.caller, id));
-      // Behind the commit: a read that is the first of its month, and is cut off here, is counted with the next.
+      // After the commit: if a token's first read of the month is interrupted here, its next read counts.
       if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
       return showToken(showReadable(call.caller, keys, found, { bins }));
     }),

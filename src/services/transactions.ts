@@ -146,7 +146,7 @@ function refundMethods({ keyring, engine }: TransactionServiceParts): ServedMeth
   ];
 }
 
-/** The payment is what a repeated request is about. */
+/** The payment is the subject of a repeated request. */
 function withSubject<T extends { readonly payment: Payment }>(begun: T) {
   return { ...begun, subject: begun.payment.id };
 }
@@ -163,7 +163,7 @@ function readDraft(request: CreateTransactionRequest): PaymentDraft {
       paymentSource: sourceOf(request.paymentSource),
       isMerchantInitiated: request.merchantInitiated ?? false,
       isSubsequentPayment: request.isSubsequentPayment ?? false,
-      // A text without content names no transaction.
+      // An empty text names no transaction.
       previousSchemeTransactionId: request.previousSchemeTransactionId || undefined,
       metadata: request.metadata,
     },
@@ -175,7 +175,7 @@ function sourceOf(text: string | undefined): PaymentSource {
   return text === "card_on_file" || text === "recurring" ? text : "ecommerce";
 }
 
-/** The id itself, or an object that has it as `id`: documented as both. Null is none. */
+/** The id itself, or an object with the id as `id`: both are documented. Null means no session. */
 function readSessionId(value: Value): Uuid | undefined {
   const given = toJson(value, "three_d_session_id");
   if (given === null) return undefined;

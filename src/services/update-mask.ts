@@ -4,8 +4,8 @@ import { invalid } from "../base/fault.js";
 
 /**
  * The fields that a patch changes, by their names in the protos.
- * @throws {Fault} validation_failed naming `update_mask`, where it names anything but whole fields of the request: a
- * path into a field, which is never followed, would look as if it had been.
+ * @throws {Fault} validation_failed naming `update_mask`, if it names anything but whole fields of the request. A path
+ * into a field is not supported, and must not look as if it had been applied.
  */
 export function fieldsToChange(request: DescMessage, mask: FieldMask | undefined): ReadonlySet<string> {
   const paths = mask?.paths ?? [];

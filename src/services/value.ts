@@ -7,16 +7,16 @@ export const MAX_DEPTH = 64;
 
 /**
  * A protobuf Value as plain JavaScript.
- * @throws {Fault} validation_failed naming the place below `field`, for what JSON cannot hold: NaN and infinities, a
- * Value without a kind, lone surrogates, more than 64 levels.
+ * @throws {Fault} validation_failed naming the place below `field`, for values that JSON cannot hold: NaN and
+ * infinities, a Value without a kind, lone surrogates, more than 64 levels.
  */
 export function toJson(value: Value, field: string): Json {
   return convert(value, [field]);
 }
 
 /**
- * As {@link toJson}.
- * @throws {Fault} validation_failed also for anything but an object.
+ * Like {@link toJson}.
+ * @throws {Fault} validation_failed also if the value is not an object.
  */
 export function toJsonObject(value: Value, field: string): JsonObject {
   if (value.kind.case !== "structValue") throw invalid(field, "must be an object");

@@ -14,7 +14,7 @@ export interface NewApplicationKey {
   readonly id: Uuid;
   readonly application_id: Uuid;
   readonly key_hash: Buffer;
-  /** Null where the tenant's keys were made before keys of applications were sealed. */
+  /** Null if the tenant's keys are older than the sealing of application keys. */
   readonly proof: Buffer | null;
   readonly created_by: Uuid | null;
 }
@@ -82,7 +82,7 @@ export const readApplicationKey = defineStatement<KeyPlace, ApplicationKeyRow | 
     ),
 });
 
-/** Answers whether the key was there. */
+/** Returns whether the key existed. */
 export const deleteApplicationKey = defineStatement<KeyPlace, boolean, unknown>({
   table: "application_keys",
   kind: "write",

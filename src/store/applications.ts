@@ -4,11 +4,11 @@ import { offsetOf, type PageRequest } from "../base/page.js";
 import { definePage } from "./counted-page.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
-/** What an application may do: sealed, or in the clear where the tenant's keys were made before rights were sealed. */
+/** What an application may do: sealed, or in the clear if the tenant's keys are older than the sealing of rights. */
 export interface RightsColumns {
   readonly type: string;
   readonly definition: Buffer | null;
-  /** This and the others are empty where there is a definition. */
+  /** This and the other fields are empty if there is a definition. */
   readonly name: string;
   readonly permissions: readonly string[];
   readonly rules: readonly JsonObject[];
@@ -52,7 +52,7 @@ export const readApplication = defineStatement<Uuid, ApplicationRow | null, Appl
 });
 
 export interface ApplicationListing extends PageRequest {
-  /** Only these, where any are given. */
+  /** If not empty, lists only these. */
   readonly ids: readonly string[];
   readonly types: readonly string[];
 }
@@ -93,7 +93,7 @@ export const updateApplication = defineWrite<ApplicationChange>({
     ),
 });
 
-/** Deletes an application together with its keys. Answers whether it was there. */
+/** Deletes an application together with its keys. Returns whether it existed. */
 export const deleteApplication = defineStatement<Uuid, boolean, { readonly id: Uuid }>({
   table: "applications",
   kind: "write",

@@ -5,7 +5,7 @@ import { text, uuid } from "./parameter.js";
 import { defineStatement } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 
-/** A log row to write. Its time is that of the transaction. */
+/** A log row to write. It gets the transaction's time. */
 export interface LogRowDraft {
   readonly id: Uuid;
   readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
@@ -34,8 +34,9 @@ const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
 });
 
 /**
- * Fails in a minute that is closed, and from here to its end keeps this one open: closing asks for the same row for update.
- * It comes last since the lock is then held for little more than the commit. ln(0) is an error of its own.
+ * Fails in a closed minute. Otherwise it keeps the minute open until the transaction ends, because closing locks the
+ * same row for update. It comes last, to hold the lock for little more than the commit. ln(0) raises an error that no
+ * other statement raises.
  */
 const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
   table: "audit_logs",
@@ -52,14 +53,17 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
 /** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
-/** Writes a log row in the transaction of what it is about. An unknown commit is looked up by it. */
+/** Writes a log row in the transaction of its effect. The row can serve as the marker of an unknown commit. */
 export function writeLog(tx: Transaction, draft: LogRowDraft): void {
   tx.enqueue(INSERT_LOG_ROW, draft);
   expectLogRows(tx);
   tx.markCommit({ createdAt: tx.now, id: draft.id });
 }
 
-/** Does what every transaction does that writes log rows, whichever statement writes them: the minute is to be sealed. */
+/**
+ * Notes that the minute must be sealed. Every transaction that writes log rows calls this, whichever statement writes
+ * them.
+ */
 export function expectLogRows(tx: Transaction): void {
   tx.enqueue(REQUIRE_OPEN_MINUTE, "once");
   tx.markLogged();
@@ -78,12 +82,12 @@ export interface LogRow {
 }
 
 export interface LogListing {
-  /** Rows of any of these types. Absent: of every type. */
+  /** Rows with any of these types. Absent: all types. */
   readonly entityTypes: readonly string[] | undefined;
   readonly entityId: string | undefined;
-  /** created_at greater than or equal. */
+  /** created_at greater than or equal to this. */
   readonly from: Date | undefined;
-  /** created_at less than. */
+  /** created_at less than this. */
   readonly until: Date | undefined;
   /** Rows older than this one. */
   readonly after: { readonly createdAt: Date; readonly id: string } | undefined;
@@ -91,7 +95,7 @@ export interface LogListing {
   readonly limit: number;
 }
 
-/** Newest first. Every filter has an index that ends in (created_at, id), so that no page sorts. */
+/** Newest first. Every filter has an index that ends in (created_at, id), which avoids a sort. */
 export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow>({
   table: "audit_logs",
   kind: "read",
@@ -116,7 +120,8 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
       if (entityId !== undefined) {
         return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
       }
-      // Merges the newest rows of each type. A list of types in one scan has no index order: it would sort all their rows.
+      // Merges the newest rows of each type. One scan for several types follows no index order and would sort all their
+      // rows.
       return sql`
         select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
         cross join lateral (

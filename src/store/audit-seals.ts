@@ -3,11 +3,11 @@ import type { Cell } from "../crypto/log-seal.js";
 import type { LogDueKind } from "./due.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-/** An entry of a chain as it is stored: the seal of a minute, or a mark. */
+/** A stored entry of a chain: the seal of a minute, or a mark. */
 export interface SealRow {
-  /** `minute`, or the kind of a mark. */
+  /** `minute`, or the kind of mark. */
   readonly kind: string;
-  /** The layout of the digest. */
+  /** The version of the digest's layout. */
   readonly version: number;
   /** The first moment of the minute, or the time of the mark. */
   readonly window_start: Date;
@@ -18,11 +18,11 @@ export interface SealRow {
   readonly key_version: number;
   readonly mac: Buffer;
   readonly sealed_at: Date;
-  /** Of an attestation: whose seal it names. */
+  /** The tenant whose seal an attestation names. Set only in attestations. */
   readonly subject: Uuid | null;
 }
 
-/** The end of a tenant's chain as it is stored. */
+/** The stored end of a tenant's chain. */
 export interface EndRow {
   readonly number: number;
   readonly last_mac: Buffer;
@@ -34,9 +34,9 @@ export interface EndRow {
   readonly attested_at: Date | null;
 }
 
-/** A log row for its digest. */
+/** A log row as the digest reads it. */
 export interface RawLogRow {
-  /** created_at in microseconds since the epoch: all that is stored of it, not just what a Date holds. */
+  /** created_at in microseconds since the epoch: the full stored precision, which a Date cannot hold. */
   readonly micros: string;
   readonly id: string;
   readonly actor_id: Cell;
@@ -49,26 +49,26 @@ export interface RawLogRow {
   readonly set_aside: number | null;
 }
 
-/** Which rows: those of no mark, those of one mark, or all. */
+/** Selects rows without a mark, rows of one mark, or all rows. */
 export type Strand = "main" | number | "all";
 
 export interface RawLogRange {
   readonly strand: Strand;
   readonly from: Date | undefined;
-  /** created_at less than. Absent: to the end. */
+  /** created_at less than this. Absent: no limit. */
   readonly until: Date | undefined;
-  /** Rows behind this one. */
+  /** Rows after this one. */
   readonly after: Pick<RawLogRow, "micros" | "id"> | undefined;
   readonly limit: number;
 }
 
-/** The columns of a row in the order in which they are digested. */
+/** The columns of a row in digest order. */
 export function cellsOf(row: RawLogRow): readonly Cell[] {
   const { micros, id, actor_id, actor_type, entity_type, entity_id, operation, message } = row;
   return [micros, id, actor_id, actor_type, entity_type, entity_id, operation, message];
 }
 
-/** A text and its parameters, for whichever client runs it. */
+/** A query text and its parameters, for any client. */
 export function rawLogText(tenantId: string, { strand, from, until, after, limit }: RawLogRange) {
   const values: (string | number | Date)[] = [tenantId, limit];
   const behind = (value: string | number | Date) => `$${values.push(value)}`;
@@ -96,7 +96,7 @@ function strandCondition(strand: Strand, behind: (value: number) => string): rea
   return [strand === "main" ? "set_aside is null" : `set_aside = ${behind(strand)}::bigint`];
 }
 
-/** Rows of the log as they are digested, oldest first. */
+/** Log rows in the form that is digested, oldest first. */
 export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], RawLogRow>({
   table: "audit_logs",
   kind: "read",
@@ -110,16 +110,16 @@ export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], Raw
 });
 
 export interface Closing {
-  /** No row is written with a time before this from the commit on. */
+  /** After the commit, no row gets a time before this. */
   readonly until: Date;
-  /** The database's own clock must have come so far. */
+  /** The database's clock must have reached this time. */
   readonly notBefore: Date;
 }
 
 /**
- * Closes the log of a tenant up to a moment. Waits for the flights that hold the tenant's row, so that after the commit no
- * row is still under way. Answers false where the database's clock says that it is too early: a server whose clock runs
- * fast closes no minute that others still write into.
+ * Closes a tenant's log up to a moment. Waits for the transactions that hold the tenant's row, so no row before that
+ * moment is in flight after the commit. Returns false if it is too early by the database's clock: a server whose clock
+ * is ahead must not close a minute that others still write into.
  */
 export const closeLog = defineStatement<Closing, boolean, unknown>({
   table: "tenants",
@@ -164,7 +164,7 @@ export const readSeal = defineStatement<number, SealRow | null, SealRow>({
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-/** The latest attestation of a tenant, in the vault's own chain. */
+/** The latest attestation of a tenant, from the vault's own chain. */
 export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow>({
   table: "audit_seals",
   kind: "read",
@@ -188,7 +188,7 @@ export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
-/** A number that is taken already meets a unique violation. */
+/** Fails with a unique violation if the number is taken. */
 export const insertSeal = defineWrite<Omit<SealRow, "sealed_at">>({
   table: "audit_seals",
   sortKey: ({ number }) => String(number).padStart(16, "0"),
@@ -200,12 +200,12 @@ export const insertSeal = defineWrite<Omit<SealRow, "sealed_at">>({
 });
 
 export interface EndMove {
-  /** The mac of the end that is replaced. Absent: there is none yet. */
+  /** The MAC of the end to replace. Absent: the chain has no end yet. */
   readonly before: Buffer | undefined;
   readonly end: EndRow;
 }
 
-/** Writes the end of the chain. Answers whether it was still the one that the caller read. */
+/** Replaces the end of the chain. Returns whether it was still the one that the caller read. */
 export const moveChainEnd = defineStatement<EndMove, boolean, unknown>({
   table: "audit_heads",
   kind: "write",
@@ -220,8 +220,9 @@ export const moveChainEnd = defineStatement<EndMove, boolean, unknown>({
 });
 
 /**
- * Removes the oldest rows before a time, so many and those of the same moment as the last of them. Answers how many went.
- * Up to a moment and not by their ids: each batch would be looked for among all that are left.
+ * Deletes about `limit` of the oldest rows before a time, and returns how many. Deletes up to a moment, not by id,
+ * because each batch of ids would be looked up among all remaining rows. Rows with the same time as the last one are
+ * deleted too.
  */
 export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly limit: number }, number, unknown>({
   table: "audit_logs",
@@ -240,7 +241,7 @@ export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly l
   answers: (rows) => rows.map(({ length }) => length),
 });
 
-/** Forgets what was due up to a minute. Unlike what sweeps remove, nothing can be added to a minute that is closed. */
+/** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
 export const forgetLogDue = defineWrite<{ readonly kind: LogDueKind; readonly minute: Date }>({
   table: "due",
   sortKey: ({ kind }) => kind,

@@ -1,25 +1,28 @@
-/** How many requests may share a transaction, wait, and for how long. */
+/** Limits on requests that share a transaction or wait for one. */
 export interface BatchLimits {
-  /** Requests that share one transaction. */
+  /** Most requests in one transaction. */
   readonly batch: number;
-  /** Transactions of one tenant at a time: its other requests gather for the next. */
+  /** Most concurrent transactions of one tenant. Its other requests collect for the next one. */
   readonly perTenant: number;
   /**
-   * Milliseconds that requests wait for others, at most, while a transaction of their tenant carries more than twice as many.
-   * A transaction costs the processor as much as three requests do.
+   * Most milliseconds that requests wait for others while a running transaction of their tenant carries more than twice
+   * as many. A transaction costs as much CPU time as three requests.
    */
   readonly batchingWindowMs: number;
   readonly queuePerTenant: number;
   readonly queueInAll: number;
-  /** Milliseconds a request waits for its transaction. */
+  /** Milliseconds that a request waits for its transaction. */
   readonly waitMs: number;
-  /** Milliseconds after which a transaction without an answer is given up, together with its connection. */
+  /** Milliseconds after which an unanswered transaction is cancelled and its connection dropped. */
   readonly timeoutMs: number;
-  /** Milliseconds before each try to find out what became of a commit that was not acknowledged. */
+  /** Milliseconds before each attempt to resolve an unknown commit. */
   readonly retryDelays: readonly number[];
 }
 
-/** 100 rows in 2 transactions a tenant measured best: 42.9 k rows/s where single inserts reached 13.8 k (storage study 2.2). */
+/**
+ * The best measured setting: 100 rows in 2 transactions a tenant reach 42.9 k rows/s, single inserts 13.8 k (storage
+ * study 2.2).
+ */
 export const FAST_LIMITS: BatchLimits = {
   batch: 100,
   perTenant: 2,
@@ -32,9 +35,9 @@ export const FAST_LIMITS: BatchLimits = {
 };
 
 /**
- * Ordinary transactions. One tenant has at most some of the connections, so that its slow ones, which may wait 2 s for a lock,
- * delay no other tenant. They wait for each other rather than fail: 16 writers of one token, and bursts of a whole HTTP/2
- * connection of requests, are served one after the other.
+ * Ordinary transactions. One tenant gets only some of the connections: its slow transactions, which may wait 2 s for a
+ * lock, must not delay other tenants. Requests queue rather than fail: 16 writers of one token, or a burst that fills
+ * an HTTP/2 connection, are served one after the other.
  */
 export const ORDINARY_LIMITS: BatchLimits = {
   batch: 1,
@@ -48,9 +51,9 @@ export const ORDINARY_LIMITS: BatchLimits = {
 };
 
 /**
- * Lists, counts and sweeps run alone, so that a slow one delays no other. One connection of HTTP/2 carries 128 requests, and a
- * program that pages through several lists at once sends them all: on two cores 200 lists took 1.9 s while nothing else
- * ran. They wait for each other rather than fail, half as long as a request may take.
+ * Lists, counts and sweeps. Each runs alone, because a slow one would delay the others. An HTTP/2 connection carries
+ * 128 requests, and a program that pages through several lists sends that many at once: 200 lists took 1.9 s on two
+ * idle cores. Requests queue rather than fail, for half the time that a request may take.
  */
 export const SLOW_LIMITS: BatchLimits = {
   batch: 1,

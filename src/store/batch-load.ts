@@ -1,6 +1,6 @@
-/** How busy a pool of connections is. */
+/** The load of a connection pool. */
 export interface BatchLoad {
-  /** Connections, and those of them that a transaction uses now. */
+  /** Connections in total, and those that a transaction uses now. */
   readonly connections: number;
   readonly used: number;
   /** Requests that wait for a transaction. */

@@ -6,12 +6,12 @@ import type { CommitMarker, OrdinaryTransaction, RowLock, TransactionStart, Work
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
 
 interface Wanted {
-  /** It writes, whatever its output. */
+  /** Whether the statement writes, whatever its output. */
   readonly isWrite: boolean;
   joinTo(batch: StatementBatch): void;
 }
 
-/** One request in a transaction: what it wants run next, and how its work ended. */
+/** One request in a transaction: the statements that it wants run next, and its outcome. */
 export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   readonly tenantId: TenantId;
   readonly now: Date;
@@ -19,17 +19,17 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   readonly engine: Engine;
   outcome: Outcome<T> | undefined;
   marker: CommitMarker | undefined;
-  /** It has noted that log rows came into the transaction's minute. */
+  /** Whether it has noted that the transaction's minute has log rows. */
   hasLogged = false;
-  /** It has written in the open transaction, so that it cannot leave it alone any more. */
+  /** Whether it has written in the open transaction, so it can no longer leave the transaction alone. */
   hasWritten = false;
   readonly #isShared: boolean;
   #wanted: Wanted[] = [];
-  /** What it wants run with the commit. */
+  /** Statements to run with the commit. */
   #atCommit: Wanted[] = [];
-  /** Outputs that it waits for. */
+  /** Outputs that the work awaits. */
   #waiting = 0;
-  /** It waits for its last output, which comes with the commit. */
+  /** Whether the work awaits its last output, which comes with the commit. */
   #isLast = false;
   #onSettled: (() => void) | undefined;
 
@@ -89,7 +89,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
     this.hasLogged = true;
   }
 
-  /** Adds what it wants run to the next step. */
+  /** Adds its statements to the next step. */
   joinTo(batch: StatementBatch): void {
     for (const wanted of this.#wanted) {
       wanted.joinTo(batch);
@@ -98,23 +98,23 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
     this.#wanted = [];
   }
 
-  /** Adds what goes with the commit, behind everything else. */
+  /** Adds its last statements, which run with the commit, after everything else. */
   joinLastTo(batch: StatementBatch): void {
     for (const wanted of this.#atCommit) wanted.joinTo(batch);
     this.#atCommit = [];
   }
 
-  /** It wants nothing more of the transaction than its commit. */
+  /** Whether it needs only the commit. */
   get isDone(): boolean {
     return this.outcome !== undefined || this.#isLast;
   }
 
-  /** Its work neither ended nor waits for an output. */
+  /** Whether its work is still running and awaits no output. */
   get isElsewhere(): boolean {
     return this.outcome === undefined && this.#waiting === 0;
   }
 
-  /** Until its work has ended or waits for an output. */
+  /** Resolves when its work has ended or awaits an output. */
   settled(): Promise<void> {
     return this.isElsewhere
       ? new Promise((resolve) => {
@@ -123,7 +123,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
       : Promise.resolve();
   }
 
-  /** Until its work has ended. */
+  /** Resolves when its work has ended. */
   async ended(): Promise<Outcome<T>> {
     while (!this.outcome) {
       await new Promise<void>((resolve) => {

@@ -14,44 +14,47 @@ import type { MessageWriter } from "./wire/message-writer.js";
 import { PreparedStatement } from "./wire/prepared-statement.js";
 
 interface Bound<Input> {
-  /** The table whose rows it locks, or reads first. */
+  /** The table whose rows it locks, or that it reads first. */
   readonly table: Table;
-  /** Among statements on its table in one step: before or behind the others. */
+  /** Whether it runs first or last among the statements on its table in one step. */
   readonly position?: Position;
   /**
-   * The text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. Text in braces is
-   * repeated for each input, with commas between: `insert into t values {(:tenant, :id)}`. Without braces the statement runs
-   * once for each input.
+   * The SQL text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. Text in braces is
+   * repeated for each input, separated by commas: `insert into t values {(:tenant, :id)}`. Without braces the statement
+   * runs once per input.
    */
   readonly sql: string;
   readonly parameters: Readonly<Record<string, Parameter<Input>>>;
-  /** Inputs of one transaction are sorted by this, so that rows are locked in one order everywhere. */
+  /** Sorts the inputs of one transaction. All transactions lock rows in this order. */
   sortKey(input: Input): string;
 }
 
 export interface BoundWrite<Input> extends Bound<Input> {
-  /** Makes fewer inputs of those of one transaction: sums, or each once. */
+  /** Merges inputs of one transaction: adds them up, or drops duplicates. */
   combine?(inputs: readonly Input[]): readonly Input[];
   /**
-   * In an ordinary transaction it runs with the commit, behind everything else and in the order of locks: it writes rows that
-   * all requests of the tenant share, which are to be locked for the shortest time.
+   * In an ordinary transaction, runs the statement with the commit, after everything else and in lock order. For writes
+   * to rows that all requests of the tenant share, which must be locked for the shortest time.
    */
   readonly isAtCommit?: boolean;
 }
 
 export interface BoundQuery<Input, Output, Row> extends Bound<Input> {
   readonly kind: "read" | "write";
-  /** Whether a write has changed anything, by its output; absent: always. One that has not is not rolled back. */
+  /**
+   * Whether a write has changed anything, judged by its output. Absent: always. A write that changed nothing is not
+   * rolled back.
+   */
   hasWritten?(output: Output): boolean;
   readonly row: ReadRow<Row>;
   /**
-   * The outputs in the order of the inputs, given the rows of each run: of all inputs together where the text has braces, else
-   * of one input each.
+   * Returns the outputs in the order of the inputs. `rows` has an item for each run: one run for all inputs if the text
+   * has braces, otherwise one run per input.
    */
   answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
-/** A statement whose output nothing needs: it goes with the next step, or with the commit. */
+/** A statement without an output. It runs with the next step or the commit. */
 export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Input, never> {
   const { combine, isAtCommit = false } = definition;
   return bound<Input, never, undefined>({
@@ -65,7 +68,7 @@ export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Inpu
   });
 }
 
-/** A statement that answers each of its inputs. */
+/** A statement with an output for each input. */
 export function boundQuery<Input, Output, Row>(definition: BoundQuery<Input, Output, Row>): Statement<Input, Output> {
   const { hasWritten = () => true } = definition;
   return bound({ ...definition, hasWritten, combine: (inputs) => inputs, isAtCommit: false });
@@ -164,12 +167,12 @@ const CONTEXT: Readonly<Record<string, Parameter<StatementContext>>> = {
   now: time(({ now }) => now),
 };
 
-/** A name behind a colon. Two colons are a cast. */
+/** A name after a colon. Two colons are a cast. */
 const NAME = /(?<!:):([a-z_]+)/g;
 
-/** The text of a statement, and where its parameters stand in it. */
+/** The text of a statement, with the positions of its parameters. */
 class Template<Input> {
-  /** Whether a part of the text is repeated for each input. */
+  /** Whether a part of the text repeats for each input. */
   readonly repeats: boolean;
   readonly #parts: readonly [before: string, repeated: string, after: string];
   readonly #shared: readonly (readonly [name: string, parameter: Parameter<StatementContext>])[];
@@ -195,7 +198,7 @@ class Template<Input> {
     this.#columns = columnKindsOf(row);
   }
 
-  /** The statement for so many inputs. */
+  /** The statement for this number of inputs. */
   statementFor(count: number): PreparedStatement {
     const known = this.#bySize.get(count);
     if (known) return known;

@@ -4,25 +4,25 @@ import { APPLICATION_NAME, type DatabaseAddress, type Sql } from "./connect.js";
 import { connectOnce, type OneConnection } from "./one-connection.js";
 import type { CommitMarker } from "./transaction.js";
 
-/** A commit that was sent and not acknowledged. */
+/** A commit that was sent but not acknowledged. */
 export interface UnknownCommit {
   readonly tenantId: TenantId;
   /** A log row that the transaction wrote. */
   readonly marker: CommitMarker;
-  /** The database's process that was told to commit. */
+  /** The database process that received the commit. */
   readonly backend: number;
 }
 
 /**
- * Was it carried out? The answer is final: nothing of the transaction happens any more.
- * @throws when the database does not answer, or its process does not end: the question is as open as before.
+ * Returns whether the commit was carried out. The answer is final: nothing in the transaction can happen afterwards.
+ * @throws if the database does not answer or its process does not end. The commit is then still unknown.
  */
 export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
 
-/** Longer than the statements may take: a server that does not answer by then does not limit them either. */
+/** Longer than the statements may take. A server that exceeds this does not enforce its statement timeout either. */
 const TIMEOUT_MS = 5_000;
 
-/** @param timeoutMs after which a connection that does not answer is given up. */
+/** @param timeoutMs after which an unresponsive connection is dropped. */
 export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS): CommitLookup {
   const asking = async <T>(connection: OneConnection, ask: (sql: Sql) => Promise<T>): Promise<T> => {
     const late = setTimeout(() => connection.drop(), timeoutMs);
@@ -34,7 +34,7 @@ export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS)
     }
   };
   return async (commit) => {
-    // Without a role: a login may end its own processes.
+    // Without a role, because a login may terminate its own processes.
     const connection = connectOnce(address, { statementTimeout: 4_000, connectTimeout: 2 });
     await asking(connection, (sql) => endBackend(sql, commit.backend));
     const options = { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 } as const;
@@ -43,9 +43,9 @@ export function commitLookupIn(address: DatabaseAddress, timeoutMs = TIMEOUT_MS)
 }
 
 /**
- * Ends the database's process that was told to commit. It may not have noticed that its connection is gone, wait for a
- * lock, and commit in a while: only when it has ended does a missing row mean that nothing is stored. Through a pooler the
- * process ids are the pooler's own, and no process is found.
+ * Terminates the database process that received the commit. It may not have noticed that its connection is lost, and
+ * could wait for a lock and commit later. A missing row proves that nothing is stored only once the process has ended.
+ * A pooler reports process ids of its own, so through a pooler no process is found.
  */
 async function endBackend(sql: Sql, backend: number): Promise<void> {
   const ended = await sql<{ hasEnded: boolean }[]>`
@@ -54,7 +54,7 @@ async function endBackend(sql: Sql, backend: number): Promise<void> {
   if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
 }
 
-/** Reads the log row on a new connection, which sees every commit that happened before it was opened. */
+/** Reads the log row on a new connection, which sees every commit from before it was opened. */
 async function hasLogRow(sql: Sql, { tenantId, marker: { createdAt, id } }: UnknownCommit): Promise<boolean> {
   const [, , rows] = await Promise.all([
     sql.unsafe("begin"),
@@ -65,7 +65,7 @@ async function hasLogRow(sql: Sql, { tenantId, marker: { createdAt, id } }: Unkn
   return rows.length > 0;
 }
 
-/** Asks after each of these milliseconds, until there is an answer. */
+/** Tries after each of these delays in milliseconds until there is an answer. */
 export async function resolveUnknownCommit(
   wasCommitted: CommitLookup,
   retryDelays: readonly number[],
@@ -76,7 +76,7 @@ export async function resolveUnknownCommit(
     try {
       return await wasCommitted(commit);
     } catch {
-      // The next try decides.
+      // The next attempt decides.
     }
   }
   return "unreachable";

@@ -4,19 +4,19 @@ import { ConnectionLost } from "./database-error.js";
 import { type Opened, type Opening, openConnection } from "./open-connection.js";
 
 /**
- * After so many transactions a connection plans its statements again. What was planned while a table was empty may walk all
- * of a tenant where one row is to be looked up, and would be kept until the table has statistics, a minute later: 18,000
- * tokens made each read of one take 1,081 us of the database in place of 101.
+ * The transaction counts after which a connection plans its statements again. A plan made while a table was empty may
+ * scan all rows of a tenant to find one, and would stay until the table has statistics, a minute later: with 18,000
+ * tokens, each read of one took 1,081 us in the database instead of 101.
  */
 const PLANS_AGAIN: ReadonlySet<number> = new Set([10, 100, 1_000, 10_000]);
 
 /** A connection in use by one transaction. */
 export interface ConnectionLease extends Opened {
-  /** Whether its statements are to be planned again. */
+  /** Whether to plan its statements again. */
   readonly plansAgain: boolean;
 }
 
-/** A place for one transaction at a time, with a connection of its own. After any doubt about that it gets a new one. */
+/** Runs one transaction at a time on a connection of its own. Replaces the connection if its state is in doubt. */
 export class ConnectionSlot {
   readonly #open: () => Opening;
   #opening: Opening | undefined;
@@ -30,8 +30,8 @@ export class ConnectionSlot {
   }
 
   /**
-   * Runs a transaction on the connection, which is opened first where there is none.
-   * @throws {ConnectionLost} after `close`; what an attempt to connect failed with.
+   * Runs a transaction on the connection, which it opens if there is none.
+   * @throws {ConnectionLost} after `close`; otherwise the error of a failed attempt to connect.
    */
   run<T>(transaction: (lease: ConnectionLease) => Promise<T>): Promise<T> {
     const running = this.#lease().then(transaction);
@@ -39,14 +39,14 @@ export class ConnectionSlot {
     return running;
   }
 
-  /** Drops the connection, or the attempt to open one; the next transaction opens another. */
+  /** Drops the connection, or the attempt to open one. The next transaction opens another. */
   renew(): void {
     this.#opening?.drop();
     this.#opening = undefined;
     this.#opened = undefined;
   }
 
-  /** Ends the connection for good, when its transaction has ended or has taken five seconds more. */
+  /** Closes the connection when its transaction has ended, or after five seconds. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const tooLate = new AbortController();

@@ -50,7 +50,7 @@ export const readConnection = defineStatement<Uuid, ConnectionRow | null, Connec
 /** The same, locked until the transaction ends. */
 export const lockConnection = lockedRead("connections", { id: uuid((id: Uuid) => id) }, readConnection);
 
-/** All of a tenant, newest first. */
+/** All connections of a tenant, newest first. */
 export const listConnections = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({
   table: "connections",
   kind: "read",
@@ -64,7 +64,7 @@ export const listConnections = defineStatement<"all", readonly ConnectionRow[], 
   answers: (rows) => rows,
 });
 
-/** Connections whose credentials are to be checked now. */
+/** Connections whose credentials must be checked now. */
 export const listDueChecks = defineStatement<"due", readonly ConnectionRow[], ConnectionRow>({
   table: "connections",
   kind: "read",
@@ -78,7 +78,7 @@ export const listDueChecks = defineStatement<"due", readonly ConnectionRow[], Co
   answers: (rows) => rows,
 });
 
-/** Whether any credentials check is open that is due before a time. */
+/** Whether a credentials check is due before a time. */
 export const hasChecksDue = defineStatement<Date, boolean, unknown>({
   table: "connections",
   kind: "read",
@@ -92,7 +92,7 @@ export const hasChecksDue = defineStatement<Date, boolean, unknown>({
 
 export type ConnectionChange = ConnectionRow & { readonly modified_by: Uuid };
 
-/** Answers whether nobody changed the connection since it was read. */
+/** Returns whether the connection was unchanged since it was read. */
 export const updateConnection = defineStatement<ConnectionChange, boolean, unknown>({
   table: "connections",
   kind: "write",
@@ -112,7 +112,7 @@ export const updateConnection = defineStatement<ConnectionChange, boolean, unkno
 
 export type CheckResult = Pick<ConnectionRow, "id" | "status" | "checks" | "check_due_at" | "revision">;
 
-/** Notes what a credentials check found, of the connection as it was when the check began. */
+/** Stores the result of a credentials check if the connection is unchanged since the check began. */
 export const noteCheck = defineWrite<CheckResult>({
   table: "connections",
   sortKey: ({ id }) => id,
@@ -124,7 +124,7 @@ export const noteCheck = defineWrite<CheckResult>({
     ),
 });
 
-/** Answers whether it was there. */
+/** Returns whether it existed. */
 export const deleteConnectionRow = defineStatement<Uuid, boolean, unknown>({
   table: "connections",
   kind: "write",
@@ -134,7 +134,9 @@ export const deleteConnectionRow = defineStatement<Uuid, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** A payment found out that the credentials do not work, of the connection as it was then. */
+/**
+ * Marks the credentials as failed after a payment found that they do not work, if the connection is unchanged since.
+ */
 export const markCredentialsFailed = defineWrite<Pick<ConnectionRow, "id" | "revision">>({
   table: "connections",
   sortKey: ({ id }) => id,

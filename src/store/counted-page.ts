@@ -14,7 +14,7 @@ interface PageDefinition<Input, Row> {
   pair(sql: SqlTag, tenantId: TenantId, input: Input): { readonly total: Query<Total>; readonly rows: Query<Row> };
 }
 
-/** A statement that reads pages of a list together with how many rows the whole list has. */
+/** A statement that reads pages of a list together with the number of rows in the whole list. */
 export function definePage<Input, Row extends object>({ table, sortKey, pair }: PageDefinition<Input, Row>) {
   return defineStatement<Input, Page<Row>, Row | Total>({
     table,

@@ -5,14 +5,14 @@ import { boundQuery } from "./bound-statement.js";
 import { bytes, uuid } from "./parameter.js";
 import type { Columns } from "./wire/columns.js";
 
-/** What a key is good for, read in one row. */
+/** The rights of a key, read in one row. */
 export interface CredentialRow extends RightsColumns {
   readonly revision: number;
   readonly settings: JsonObject;
   readonly application_id: Uuid;
 }
 
-/** What a key is good for, and which one it is. */
+/** The rights of a key, and its id. */
 export interface KeyCredentialRow extends CredentialRow {
   readonly key_id: Uuid;
   readonly key_hash: Buffer;
@@ -35,7 +35,10 @@ function readCredentials(column: Columns): CredentialRow {
   };
 }
 
-/** Reads what an application may do, whichever key it has. Answers null where there is none, or its tenant is not active. */
+/**
+ * Reads the rights of an application, whichever key it has. Returns null if it does not exist or its tenant is not
+ * active.
+ */
 export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, CredentialRow>({
   table: "applications",
   kind: "read",
@@ -50,7 +53,7 @@ export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, Cred
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-/** Finds the application of a key by the key's hash. Answers null where there is none, or its tenant is not active. */
+/** Finds the application of a key by the key's hash. Returns null if it does not exist or its tenant is not active. */
 export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, KeyCredentialRow>({
   table: "application_keys",
   kind: "read",

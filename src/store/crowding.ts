@@ -1,24 +1,24 @@
 /**
- * Requests of one tenant that may be under way at once when more come than are served: with some 3,000 served a second,
- * one that is let in then waits some 50 ms.
+ * Most requests of one tenant in flight while the tenant is overloaded: at some 3,000 served a second, an admitted
+ * request waits some 50 ms.
  */
 export const MOST_UNDER_WAY = 160;
 
-/** Milliseconds for which more may be: a burst is served, however large, and not turned away. */
+/** Milliseconds for which there may be more. A burst of any size is served, not turned away. */
 const BURST_MS = 1_000;
 
-/** Milliseconds after the last request that was too many, in which the next burst is not waited for. */
+/** Milliseconds after the last rejected request in which the next burst gets no such time. */
 const MEMORY_MS = 5_000;
 
 /**
- * Milliseconds: turning away counts as one spell while no more pass in between. One that ends within as many is forgotten: a
- * process that pauses for 50 ms finds 160 requests waiting at half of what it serves.
+ * A pause of this many milliseconds without a rejection ends a spell of rejections. A spell that ends within as many
+ * milliseconds is forgotten: a process that pauses for 50 ms finds 160 requests waiting at half of its capacity.
  */
 const SPELL_MS = 250;
 
 /**
- * Tells a burst from more requests than can be served. Those are turned away before anything of them is read, so that what
- * is let in is answered in time: the queue would else grow until every request waits for seconds.
+ * Distinguishes a burst from sustained overload. Under overload it turns requests away before any part of them is read,
+ * which keeps the admitted ones fast. Otherwise the queue would grow until every request waits for seconds.
  */
 export class Crowding {
   #since: number | undefined;
@@ -30,7 +30,7 @@ export class Crowding {
     return now < this.#rememberedUntil;
   }
 
-  /** @param now milliseconds that only grow. */
+  /** @param now in milliseconds, never decreasing. */
   isTooMany(underWay: number, now: number): boolean {
     if (underWay < MOST_UNDER_WAY) {
       this.#since = undefined;

@@ -5,35 +5,35 @@ import { ConnectionLost, DatabaseError } from "./wire/server-error.js";
 export { ConnectionLost } from "./wire/server-error.js";
 
 /**
- * What a failed statement or connection means for us. Constraint and table names are never read: on a distributed engine
- * they are those of a shard, or missing.
+ * What a failed statement or connection means. Constraint and table names are never read: on a distributed engine they
+ * are a shard's, or missing.
  */
 export type DatabaseTrouble =
-  /** Another transaction won; the same statements may succeed now. */
+  /** Another transaction won. The same statements may succeed now. */
   | "serialization"
-  /** The connection is gone or was never there. */
+  /** The connection is lost or was never established. */
   | "connection"
-  /** The session is not as it was when its statements were prepared. On a new one the same may succeed. */
+  /** The session has changed since its statements were prepared. They may succeed in a new one. */
   | "stale_session"
-  /** A row with this key exists already. */
+  /** A row with this key exists. */
   | "unique"
   /** A lock was not granted in time. */
   | "lock_timeout"
-  /** The statement ran too long. */
+  /** The statement exceeded its timeout. */
   | "statement_timeout"
   /** The database lacks disk, memory or connections, takes no writes, or refuses our login. */
   | "resources"
-  /** The callers of the flight were authorized under an older revision. */
+  /** The requests of the transaction were authorized under an older revision. */
   | "stale_authorization"
-  /** The flight's log rows would have come into a minute that is closed. */
+  /** The transaction's log rows belong to a closed minute. */
   | "closed_minute"
-  /** A statement earlier in the transaction failed. */
+  /** An earlier statement of the transaction failed. */
   | "aborted_before"
   | "other";
 
 const CONNECTION_CODES = new Set(["CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED", "CONNECT_TIMEOUT"]);
 
-/** What Node calls failures of TLS, and of certificates. */
+/** Node's error codes of TLS and certificates. */
 const TLS_CODE = /^(?:ERR_(?:SSL|TLS)_|CERT_|UNABLE_TO_)|SELF_SIGNED/;
 
 const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
@@ -45,11 +45,11 @@ export function troubleOf(error: unknown): DatabaseTrouble {
   switch (code) {
     case "40001":
     case "40P01":
-    // What the row belongs to was deleted meanwhile: run again, the request meets that.
+    // The row that this one refers to was deleted meanwhile. A retry reports that.
     case "23503":
       return "serialization";
-    // What a session had prepared changed, is gone or belongs to another: "cached plan must not change result type", an
-    // unknown name, a name that is taken. A migration came between, or a pooler handed us another session.
+    // A prepared statement changed, is gone or belongs to another session: "cached plan must not change result type",
+    // an unknown name, a name that is taken. A migration ran, or a pooler switched sessions.
     case "0A000":
     case "26000":
     case "42P05":
@@ -62,7 +62,7 @@ export function troubleOf(error: unknown): DatabaseTrouble {
       return "statement_timeout";
     case "22012":
       return "stale_authorization";
-    // "cannot take logarithm of zero": the one statement that takes a logarithm asks whether the minute is open.
+    // "cannot take logarithm of zero": the only statement with a logarithm checks that the minute is open.
     case "2201E":
       return "closed_minute";
     case "25P02":
@@ -77,20 +77,20 @@ export function troubleOf(error: unknown): DatabaseTrouble {
     default:
   }
   if (code.startsWith("08") || code.startsWith("57P")) return "connection";
-  // Class 55: the database accepts no connections, is being copied, or is otherwise in no state to serve.
+  // Class 55: the database accepts no connections, is being copied, or cannot serve for another reason.
   return RESOURCE_CLASSES.has(code.slice(0, 2)) ? "resources" : "other";
 }
 
 const RESOURCE_CLASSES = new Set(["28", "53", "55", "58"]);
 
-/** PostgreSQL itself answered it, to either of our clients. */
+/** Whether the error is PostgreSQL's answer, to either of our clients. */
 function isAnswered(error: unknown): error is DatabaseError | postgres.PostgresError {
   return error instanceof DatabaseError || error instanceof postgres.PostgresError;
 }
 
 /**
- * Whether the session may be in another state than a new one: it was lost, our own code failed at a statement, what was
- * prepared there is gone, or it takes no writes, which a session that was read-only once may never do again.
+ * Whether the session may differ from a new one: it was lost, our own code failed at a statement, its prepared
+ * statements are gone, or it takes no writes. A session that was read-only once may stay so for good.
  */
 export function leavesDoubt(error: unknown): boolean {
   if (!isAnswered(error) || error.code === "25006") return true;
@@ -98,18 +98,18 @@ export function leavesDoubt(error: unknown): boolean {
   return trouble === "connection" || trouble === "stale_session";
 }
 
-/** The system says which call failed, whatever it calls the error: there are too many to name, and any can come at a commit. */
+/** A system error names the call that failed. Its codes are too many to list, and any can occur at a commit. */
 function isOfConnection(error: unknown, code: string): boolean {
   if (CONNECTION_CODES.has(code) || TLS_CODE.test(code)) return true;
   return error instanceof AggregateError || (error instanceof Error && "syscall" in error);
 }
 
-/** The SQLSTATE or system code, or "unknown". All of a driver error that may be logged. */
+/** The SQLSTATE or system code, or "unknown". Nothing else of a driver error may be logged. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }
 
-/** Another transaction stands in the way. `table` is what the statement writes that met it. */
+/** Another transaction is in the way. `table` is the one that the failed statement writes. */
 class Contention extends Fault {
   readonly table: string | undefined;
 
@@ -119,29 +119,29 @@ class Contention extends Fault {
   }
 }
 
-/** The row's key is taken, again at each attempt. Only inserts that name no conflict target can meet it. */
+/** The row's key is taken at each attempt. Only inserts without a conflict target can fail so. */
 export class UniqueViolation extends Contention {
   constructor(table?: string) {
     super("23505", table);
   }
 }
 
-/** A row that the transaction needs is held by another for longer than the lock timeout. */
+/** Another transaction holds a needed row for longer than the lock timeout. */
 export class LockTimeout extends Contention {
   constructor(table?: string) {
     super("55P03", table);
   }
 }
 
-/** The caller's rights changed since they were loaded. The request authorizes again and runs again. */
+/** The caller's rights changed after they were loaded. The request is authorized and run again. */
 export class StaleAuthorization extends Error {
   override readonly name = "StaleAuthorization";
 }
 
 /**
- * The error that leaves the store. Driver errors carry statements and parameters, so that none of them passes: only the
- * code goes along, for the operator's log.
- * @param table what the statement writes that failed, where that is known.
+ * Makes the error that leaves the store. Driver errors carry statements and parameters, so none of them leaves it: only
+ * the code is kept, for the operator's log.
+ * @param table that the failed statement writes, if known.
  */
 export function toStoreError(error: unknown, table?: string): Error {
   switch (troubleOf(error)) {
@@ -163,7 +163,10 @@ export function toStoreError(error: unknown, table?: string): Error {
   }
 }
 
-/** Whatever fails at a statement, be it our own reading of an answer, is given the statement and its parameters. */
+/**
+ * The driver attaches the statement and its parameters to every error at a statement, even one in our own reading of an
+ * answer.
+ */
 function isOfDriver(error: unknown): boolean {
   return isAnswered(error) || (error instanceof Error && "parameters" in error);
 }

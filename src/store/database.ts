@@ -24,62 +24,65 @@ export interface DatabaseOptions {
   readonly clock: Clock;
 }
 
-/** Transactions of one kind, on connections of their own. */
+/** Transactions of one kind, on their own connections. */
 export interface Transactions<Tx extends Transaction> {
   /**
    * Runs work in a transaction of a tenant.
-   * @throws {StaleAuthorization} when the tenant's rights changed since `guard`.
-   * @throws {Fault} unavailable when the queue is full, rows stay locked or the database stays away; what `work` throws.
+   * @throws {StaleAuthorization} if the tenant's rights changed after `guard`.
+   * @throws {Fault} unavailable if the queue is full, rows stay locked or the database stays away; any error of `work`.
    */
   run<T>(tenantId: TenantId, guard: Guard, work: Work<T, Tx>): Promise<T>;
   readonly load: BatchLoad;
 }
 
-/** Where everything is stored. All of it runs as `cloakroom_app`, under row-level security. */
+/** The store. Everything runs as `cloakroom_app`, under row-level security. */
 export interface Database extends AsyncDisposable {
-  /** The hot path: short transactions, shared by the requests of a tenant. */
+  /** The hot path: short transactions, shared by requests of a tenant. */
   readonly fast: Transactions<Transaction> &
     Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "refusalOf" | "requireRoom">;
-  /** Everything that reads and changes single things: one request a transaction, five seconds a statement. */
+  /** Reads and changes of single entities: one request a transaction, five seconds a statement. */
   readonly ordinary: Transactions<OrdinaryTransaction>;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
   readonly slow: Transactions<OrdinaryTransaction>;
-  /** The minutes in which tenants have something of some kinds to do, up to now, behind `after`. */
+  /** The minutes up to now, later than `after`, in which tenants have work of these kinds. */
   due<Kind extends DueKind>(
     kinds: readonly Kind[],
     now: Date,
     after: DueMinute | undefined,
   ): Promise<readonly DueMinute<Kind>[]>;
-  /** The first minute of each kind of work that is noted. */
+  /** The earliest noted minute of each kind of work. */
   oldestDue(): Promise<ReadonlyMap<string, Date>>;
   /** A named lock that this process may acquire. */
   lease(name: string, seconds: number): Lease;
-  /** Calls `listener` when a tenant's log turns out to be closed beyond this server's clock. */
+  /** Calls `listener` when a tenant's log is found to be closed beyond this server's clock. */
   onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
-   * Tries what tenants ask for.
-   * @throws when the database does not answer within two seconds.
+   * Tries to serve a request as tenants send it.
+   * @throws if the database does not answer within two seconds.
    */
   probe(): Promise<ServiceProbe>;
   /**
    * The time by the database's clock.
-   * @throws when it does not answer within two seconds.
+   * @throws if it does not answer within two seconds.
    */
   ping(): Promise<Date>;
-  /** Whether it does. Costs nothing unless a transaction has failed for want of disk: then some pages are written. */
+  /**
+   * Whether the database takes writes. Free unless a transaction has failed for lack of disk space; then it writes some
+   * pages.
+   */
   takesWrites(): Promise<boolean>;
 }
 
 const FAST_STATEMENT_MS = 5_000;
 const ORDINARY_STATEMENT_MS = 5_000;
 const SLOW_STATEMENT_MS = 2_000;
-/** A node of a cluster that has fallen silent holds readiness up for so long. */
+/** How long an unresponsive cluster node can delay the readiness check. */
 const PROBE_STATEMENT_MS = 1_000;
 
-/** Connections beside those of the pools: for leases, readiness and what is due. */
+/** Connections outside of the pools: for leases, readiness and due minutes. */
 export const SINGLE_CONNECTIONS = 3;
 
-/** Half of the connections are for shared transactions, a quarter for ordinary ones, and a quarter for lists and sweeps. */
+/** Half of the connections serve shared transactions, a quarter ordinary ones, and a quarter lists and sweeps. */
 export function splitConnections(
   connections: number,
 ): Required<Pick<DatabaseOptions, "fastConnections" | "slowConnections" | "ordinaryConnections">> {
@@ -91,7 +94,7 @@ export function splitConnections(
   };
 }
 
-/** Opens the pools of a database. No connection is made before its first use. */
+/** Opens the pools of a database. Connections open at their first use. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { address } = options;
   const { fast, ordinary, slow } = openPools(options);
@@ -166,14 +169,15 @@ function openPools({
   };
 }
 
-/** One tenant never has all connections: the transactions of others would wait for as long as its own take. */
+/** Leaves at least one connection to other tenants, whose transactions would otherwise wait for this tenant's. */
 function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
   return { ...limits, perTenant: Math.max(1, Math.min(limits.perTenant, connections - 1)) };
 }
 
 /**
- * A query outside of flights: after any failure, or `patience` milliseconds without an answer, the lane gets a new
- * connection. The database's own limit, which is shorter, does not hold where it or the network falls silent.
+ * Runs a query outside of the transaction pools. After any failure, or `patience` milliseconds without an answer, the
+ * lane gets a new connection. The database's own statement timeout is shorter, but has no effect if the database or the
+ * network stops responding.
  */
 async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>, patience = 5_000): Promise<T> {
   const late = setTimeout(() => lane.renew(), patience);

@@ -1,27 +1,27 @@
 import type { Sql } from "./connect.js";
 
-/** What a table takes, its indexes included. */
+/** The disk use of a table, including its indexes. */
 export interface TableUse {
   readonly table: string;
   readonly bytes: number;
-  /** As the statistics know it. */
+  /** As estimated by the statistics. */
   readonly rows: number;
-  /** Rows inserted since the statistics were last reset: how fast it grows. */
+  /** Rows inserted since the last reset of the statistics: the growth rate. */
   readonly inserted: number;
 }
 
 export interface DiskUse {
   readonly statisticsSince: Date | undefined;
   readonly tables: readonly TableUse[];
-  /** Of the write-ahead log on disk; undefined where the login may not look there. */
+  /** Bytes of write-ahead log on disk; undefined if the login may not read them. */
   readonly walBytes: number | undefined;
-  /** Written to it since the cluster was made: what a backup of it grows by. */
+  /** Bytes of write-ahead log since the cluster was created: the growth of a backup. */
   readonly walWritten: number;
   readonly maxConnections: number;
   readonly connections: number;
 }
 
-/** What the database holds and how it grows, largest table first. Needs no right but to connect, the WAL's size aside. */
+/** The database's size and growth, largest table first. Needs only the right to connect, except for the WAL's size. */
 export async function readDiskUse(sql: Sql): Promise<DiskUse> {
   const tables = await sql<{ table: string; bytes: number; rows: number; inserted: number }[]>`
     select relname as "table", pg_total_relation_size(relid) as bytes, n_live_tup as rows, n_tup_ins as inserted

@@ -17,18 +17,15 @@ const SWEPT_KINDS = [
 ] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 
-/**
- * Runs of reactors, messages to send, credentials of connections to be checked, payments to be asked about,
- * and keys to be replaced.
- */
+/** Reactor runs, messages to send, credentials checks, payments to reconcile, and keys to replace. */
 export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment", "key_rotation"] as const;
 export type StartedKind = (typeof STARTED_KINDS)[number];
 
-/** The log: a minute that is to be sealed, a day on which rows may have come to their end. */
+/** Kinds of work on the log: minutes to seal, and days whose rows may have expired. */
 export const LOG_KINDS = ["log_seal", "log_retention"] as const;
 export type LogDueKind = (typeof LOG_KINDS)[number];
 
-/** What a tenant may have to do at a time: what sweeps remove, work that is to be started, the log, its own end. */
+/** All kinds of work that a tenant may have at a time: swept rows, work to start, the log, its own removal. */
 export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
 export type DueKind = SweptKind | StartedKind | LogDueKind | "tenant";
 
@@ -55,22 +52,19 @@ const NOTE_DUE = boundWrite<Due>({
   },
 });
 
-/** Tells the sweeps that this tenant has something to do in a minute: one row a tenant, kind and minute. */
+/** Notes that this tenant has work in a minute: one row per tenant, kind and minute. */
 export function noteDue(tx: Transaction, due: Due): void {
   tx.enqueue(NOTE_DUE, due);
 }
 
-/** A minute in which a tenant has something to do. */
+/** A minute in which a tenant has work. */
 export interface DueMinute<Kind extends DueKind = DueKind> {
   readonly tenantId: TenantId;
   readonly kind: Kind;
   readonly minute: Date;
 }
 
-/**
- * The minutes of some kinds that have begun, oldest first, a thousand at a time. The only question that is asked across
- * tenants.
- */
+/** The minutes of some kinds that have begun, oldest first, a thousand at a time. The only query across tenants. */
 export async function listDue<Kind extends DueKind>(
   sql: Sql,
   kinds: readonly Kind[],
@@ -85,8 +79,9 @@ export async function listDue<Kind extends DueKind>(
 }
 
 /**
- * Forgets a minute once it is over and swept: until then, rows of it may still become due. And one minute more, for clocks
- * that differ and for flights under way: one that found the minute noted already has written nothing there itself.
+ * Deletes a due minute once it is over and swept, because until then its rows may still become due. Waits one minute
+ * more for clock differences and transactions in flight: a transaction that found the minute noted has not written the
+ * note itself.
  */
 export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
   table: "due",
@@ -100,13 +95,13 @@ export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
     ),
 });
 
-/** The first minute of each kind that is noted, of whatever tenant. Kinds without any are left out. */
+/** The earliest noted minute of each kind, over all tenants. Omits kinds without any. */
 export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>> {
   const rows = await sql<{ kind: string; oldest: Date }[]>`select kind, min(due_at) as oldest from due group by kind`;
   return new Map(rows.map(({ kind, oldest }) => [kind, oldest]));
 }
 
-/** A tenant that is deleted has nothing to do but to be removed. */
+/** Deletes all due minutes of a deleted tenant, except the one for its removal. */
 export const forgetAllDue = defineWrite<"all">({
   table: "due",
   sortKey: () => "",

@@ -3,7 +3,7 @@ import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
-/** A run of a tenant's code that failed. */
+/** A failed run of a tenant's code. */
 export interface FailedRunRow {
   readonly id: Uuid;
   readonly record: Buffer;
@@ -15,10 +15,10 @@ export type NewFailedRun = Pick<FailedRunRow, "id" | "record"> & {
   readonly expires_at: Date;
 };
 
-/** Failed runs that are kept of one reactor or proxy. Two that are stored at once may leave a few more for a while. */
+/** The number of failed runs kept for each reactor or proxy. Concurrent inserts may leave a few more for a while. */
 export const FAILED_RUNS_KEPT = 20;
 
-/** Stores a failed run and deletes the oldest of its function. Rows that another transaction deletes are left to that one. */
+/** Stores a failed run and deletes its function's oldest ones. Skips rows that another transaction is deleting. */
 export const insertFailedRun = defineWrite<NewFailedRun>({
   table: "failed_runs",
   sortKey: ({ id }) => id,
@@ -35,7 +35,7 @@ export const insertFailedRun = defineWrite<NewFailedRun>({
     }),
 });
 
-/** The runs of a reactor or proxy that are not over their time, newest first. */
+/** The unexpired runs of a reactor or proxy, newest first. */
 export const listFailedRuns = defineStatement<Uuid, readonly FailedRunRow[], FailedRunRow>({
   table: "failed_runs",
   kind: "read",
@@ -50,7 +50,7 @@ export const listFailedRuns = defineStatement<Uuid, readonly FailedRunRow[], Fai
   answers: (rows) => rows,
 });
 
-/** Deletes the failed runs of a reactor or proxy that is deleted. */
+/** Deletes the failed runs of a deleted reactor or proxy. */
 export const deleteFailedRuns = defineWrite<Uuid>({
   table: "failed_runs",
   sortKey: (id) => id,
@@ -59,5 +59,5 @@ export const deleteFailedRuns = defineWrite<Uuid>({
   ],
 });
 
-/** Deletes failed runs whose day is over. */
+/** Deletes expired failed runs. */
 export const deleteDueFailedRuns = defineRemoval("failed_runs", "expires_at");

@@ -4,10 +4,10 @@ import { codeOf } from "./database-error.js";
 import { connectOnce } from "./one-connection.js";
 import { DatabaseSetupError } from "./roles.js";
 
-/** The oldest PostgreSQL that our SQL runs on, as it tells its version. */
+/** The oldest PostgreSQL that our SQL runs on, as its version number. */
 const OLDEST = 150_000;
 
-/** cannot_connect_now: the server starts up, recovers after a crash, or shuts down. */
+/** cannot_connect_now: the server is starting, recovering after a crash, or shutting down. */
 const STARTING = "57P03";
 const RETRY_MS = 500;
 
@@ -21,10 +21,10 @@ export interface Patience {
 export const IMPATIENT: Patience = { waitMs: 0, announce: () => {} };
 
 /**
- * Finds out whether a database answers, and which role we have there.
- * @param setting where the operator named it: `DATABASE_URL`. Its value holds a password and is not shown.
+ * Checks that a database answers, and finds our role there.
+ * @param setting that names the database: `DATABASE_URL`. Its value holds a password and is not shown.
  * @returns the role that logged in.
- * @throws {DatabaseSetupError} with what to do about it.
+ * @throws {DatabaseSetupError} with instructions.
  */
 export async function meetDatabase(
   address: DatabaseAddress,
@@ -75,7 +75,7 @@ async function login(address: DatabaseAddress, setting: string): Promise<string>
   }
 }
 
-/** What TLS says of a certificate that it does not accept. */
+/** The TLS error codes of an untrusted certificate. */
 const UNTRUSTED = new Set([
   "CERT_HAS_EXPIRED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",

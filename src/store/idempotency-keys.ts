@@ -3,7 +3,7 @@ import { boundQuery, boundWrite } from "./bound-statement.js";
 import { boolean, bytes, time, uuid } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
 
-/** The stored answer of the first request that was sent with a key. */
+/** The stored answer of the first request with a key. */
 export interface IdempotencyRow {
   readonly key_hash: Buffer;
   readonly request_hash: Buffer;
@@ -14,16 +14,16 @@ export interface IdempotencyRow {
   readonly maker: Buffer | null;
 }
 
-/** A stored key. Operations with outside effects store theirs before they act, and the answer when that has ended. */
+/** A stored key. Operations with outside effects store theirs before they act, and the answer once they have ended. */
 export type StoredKey = Omit<IdempotencyRow, "response"> & {
   readonly response: Buffer | null;
-  /** What the operation made or changes. */
+  /** The entity that the operation makes or changes. */
   readonly subject: Uuid | null;
-  /** Whoever was first is still at work on it. */
+  /** Whether the first request is still at work on it. */
   readonly leased: boolean;
 };
 
-/** No index is to serve this comparison: see not-over.ts. */
+/** No index should serve this comparison: see not-over.ts. */
 const IS_NOT_OVER = "((expires_at > :now) is true)";
 
 export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
@@ -48,7 +48,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-/** Makes room for a new answer under a key whose day is over and that no sweep has removed yet. */
+/** Deletes an expired, unswept answer to make room for a new one under its key. */
 export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
   table: "idempotency_keys",
   position: "first",
@@ -58,7 +58,7 @@ export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
   sortKey: (hash) => hash.toString("hex"),
 });
 
-/** Fails with a unique violation when another request with the key was first. */
+/** Fails with a unique violation if another request stored the key first. */
 export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
   table: "idempotency_keys",
   isAtCommit: true,
@@ -81,7 +81,7 @@ export type KeyInFlight = Omit<IdempotencyRow, "response"> & { readonly subject:
 /** Longer than an operation with outside effects may take. */
 const LEASE_SECONDS = 60;
 
-/** Fails with a unique violation when another request with the key was first. */
+/** Fails with a unique violation if another request stored the key first. */
 export const insertKeyInFlight = boundWrite<KeyInFlight>({
   table: "idempotency_keys",
   isAtCommit: true,
@@ -100,7 +100,7 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
-/** Stores the answer of an operation that has ended. */
+/** Stores the answer of a finished operation. */
 export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "response">>({
   table: "idempotency_keys",
   sql: `
@@ -110,5 +110,5 @@ export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "respons
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
-/** Deletes answers whose day is over. */
+/** Deletes expired answers. */
 export const deleteDueIdempotencyKeys = defineRemoval("idempotency_keys", "expires_at");

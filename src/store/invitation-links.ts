@@ -18,7 +18,7 @@ export interface LinkedInvitation {
   readonly member_id: Uuid | null;
 }
 
-/** The invitation of a link that works: in time, of a tenant that is there. An accepted one is found too. */
+/** Finds the invitation of a valid link: unexpired, of an existing tenant. Also finds an accepted one. */
 export const findLinkedInvitation = defineStatement<LinkPlace, LinkedInvitation | null, LinkedInvitation>({
   table: "invitations",
   kind: "read",
@@ -33,7 +33,7 @@ export const findLinkedInvitation = defineStatement<LinkPlace, LinkedInvitation 
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-/** Lets one link more open an invitation, unless it was sent again since. Answers with whom it is for. */
+/** Adds another link to an invitation, unless it was sent again since. Returns the invitation's recipient. */
 export const addLink = defineStatement<
   LinkPlace & { readonly revision: number },
   LinkedInvitation | null,
@@ -53,7 +53,10 @@ export const addLink = defineStatement<
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-/** Accepts an invitation for a member that is about to be made. Answers whether nobody did before. */
+/**
+ * Accepts an invitation for a member that is about to be created. Returns false if it is accepted or expired, or its
+ * links were replaced.
+ */
 export const acceptInvitationRow = defineStatement<LinkPlace & { readonly member_id: Uuid }, boolean, unknown>({
   table: "invitations",
   kind: "write",

@@ -35,7 +35,7 @@ export const insertInvitation = defineWrite<NewInvitation>({
     }),
 });
 
-/** An invitation that nobody has accepted. */
+/** An invitation that is not accepted. */
 export const readInvitation = defineStatement<Uuid, InvitationRow | null, InvitationRow>({
   table: "invitations",
   kind: "read",
@@ -48,10 +48,10 @@ export const readInvitation = defineStatement<Uuid, InvitationRow | null, Invita
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
-/** Reads an invitation that nobody has accepted, and locks it until the transaction ends. */
+/** Reads an invitation that is not accepted, and locks it until the transaction ends. */
 export const lockInvitation = lockedRead("invitations", { id: uuid((id: Uuid) => id) }, readInvitation);
 
-/** Whether an address is invited: until it is accepted or deleted, also after its time. */
+/** Whether an address has an invitation. An expired one counts until it is accepted or deleted. */
 export const isInvitedAddress = defineStatement<Buffer, boolean, { readonly email_term: Buffer }>({
   table: "invitations",
   kind: "read",
@@ -90,7 +90,7 @@ export const listInvitations = definePage<InvitationListing & { readonly now: Da
 
 export type InvitationRenewal = Pick<InvitationRow, "id" | "expires_at"> & { readonly modified_by: Uuid };
 
-/** Ends all links of an invitation and gives it more time. */
+/** Ends all links of an invitation and extends its time. */
 export const renewInvitation = boundWrite<InvitationRenewal>({
   table: "invitations",
   sql: `
@@ -105,7 +105,7 @@ export const renewInvitation = boundWrite<InvitationRenewal>({
   sortKey: ({ id }) => id,
 });
 
-/** Deletes an invitation that nobody has accepted. Answers whether it was there. */
+/** Deletes an invitation that is not accepted. Returns whether it existed. */
 export const deleteInvitationRow = defineStatement<Uuid, boolean, unknown>({
   table: "invitations",
   kind: "write",
@@ -120,11 +120,11 @@ export const deleteInvitationRow = defineStatement<Uuid, boolean, unknown>({
 
 export interface InvitationOfAddress {
   readonly id: Uuid;
-  /** Null: it is open, in time or not. */
+  /** Null: not accepted, expired or not. */
   readonly member_id: Uuid | null;
 }
 
-/** Deletes whatever invited an address, also what it has accepted. Answers with what there was. */
+/** Deletes all invitations of an address, including accepted ones. Returns the deleted ones. */
 export const deleteInvitationsOf = defineStatement<Buffer, readonly InvitationOfAddress[], InvitationOfAddress>({
   table: "invitations",
   kind: "write",
@@ -137,5 +137,5 @@ export const deleteInvitationsOf = defineStatement<Buffer, readonly InvitationOf
   answers: (rows) => rows,
 });
 
-/** Deletes accepted invitations once their links are over. */
+/** Deletes accepted invitations after their links have expired. */
 export const deleteDueInvitations = defineRemoval("invitations", "expires_at", "member_id is not null");

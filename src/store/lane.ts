@@ -2,7 +2,7 @@ import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
 import { ConnectionLost } from "./database-error.js";
 import { connectOnce, type OneConnection } from "./one-connection.js";
 
-/** One connection of the client library, for what is no tenant's: it is replaced after it was lost or renewed. */
+/** One connection of the client library, for work without a tenant. It is replaced after it was lost or renewed. */
 export class Lane {
   readonly #open: () => OneConnection;
   #connection: OneConnection | undefined;
@@ -19,12 +19,12 @@ export class Lane {
     return this.#connection.sql;
   }
 
-  /** Drops the connection; the next query opens another. */
+  /** Drops the connection. The next query opens another. */
   renew(): void {
     this.#connection?.drop();
   }
 
-  /** Ends the connection for good, when its query has ended. */
+  /** Closes the connection when its query has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#connection?.end(5);

@@ -2,21 +2,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { newUuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 
-/** The lease of whatever changes the schema. */
+/** The lease for schema changes. */
 export const SCHEMA_LEASE = "migrate";
 
 type RunQuery = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
 
 /**
- * A named lock that expires on the database's clock: released on shutdown, and free again `seconds` after its holder died.
- * No advisory lock, because distributed engines keep those per node or not at all.
+ * A named lock that expires on the database's clock: released on shutdown, and free again `seconds` after its holder
+ * died. It is not an advisory lock, because distributed engines keep those per node or not at all.
  */
 export class Lease {
   readonly #run: RunQuery;
   readonly #name: string;
   readonly #seconds: number;
   readonly #holder = newUuid();
-  /** Until when it is held without asking the database, on the clock of performance.now(). */
+  /** The time on the clock of performance.now() until which it is held without asking the database. */
   #freshUntil = Number.NEGATIVE_INFINITY;
 
   constructor(run: RunQuery, name: string, seconds: number) {
@@ -25,7 +25,10 @@ export class Lease {
     this.#seconds = seconds;
   }
 
-  /** Acquires or renews the lease, in the database once in a quarter of its time. @returns whether this process holds it */
+  /**
+   * Acquires or renews the lease. Asks the database once per quarter of its time.
+   * @returns whether this process holds it
+   */
   async hold(): Promise<boolean> {
     const asked = performance.now();
     if (asked < this.#freshUntil) return true;
@@ -43,10 +46,13 @@ export class Lease {
     await this.#run((sql) => sql`delete from leases where name = ${name} and holder = ${holder}`).catch(() => {});
   }
 
-  /** A lease that lasts more than twice its time is from when the clock ran fast: its holder has renewed it since, or is gone. */
+  /**
+   * A lease that lasts more than twice its time was taken while the clock was ahead. Its holder has renewed it since,
+   * or is gone.
+   */
   async #acquire(sql: Sql): Promise<boolean> {
     const duration = `${this.#seconds} seconds`;
-    // Citus does not allow now() in "do update set": the new row brings the time along.
+    // Citus does not allow now() in "do update set", so the new row carries the time.
     const rows = await sql`
       insert into leases (name, holder, until)
       values (${this.#name}, ${this.#holder}, clock_timestamp() + ${duration}::interval)
@@ -59,8 +65,8 @@ export class Lease {
 }
 
 /**
- * Runs something that no two processes may do at once, and waits while another does. Renews the lease on its own connection
- * for as long as that takes.
+ * Runs something that must not run in two processes at once, and waits while another process runs it. Renews the lease
+ * on its own connection meanwhile.
  */
 export async function underLease<T>(
   address: DatabaseAddress,

@@ -3,12 +3,12 @@ import { codeOf } from "./database-error.js";
 
 /** With a lock timeout of two seconds: a minute. */
 const ATTEMPTS = 30;
-/** A lock that was not granted in time, and a deadlock that was ended at our cost. */
+/** A lock that was not granted in time, and a deadlock that PostgreSQL ended by cancelling us. */
 const RETRIED = ["55P03", "40P01"];
 
 /**
- * Runs a change to the schema beside running servers: a transaction that waits for a table's lock holds up all requests
- * behind it. One that does not get the lock within the lock timeout gives up, lets them pass, and tries again.
+ * Runs a schema change beside running servers. A transaction that waits for a table's lock blocks all requests behind
+ * it, so it stops waiting at the lock timeout, lets them pass, and tries again.
  * @param change one transaction.
  */
 export async function retryingLocks<T>(change: () => Promise<T>): Promise<T> {

@@ -2,9 +2,9 @@ import { defineStatement } from "./statement.js";
 
 /** How far a tenant's log is closed, by the database's clock. */
 export interface LogClosing {
-  /** No row is written with an earlier time. Null: nothing is closed yet. */
+  /** No row gets an earlier time. Null: nothing is closed yet. */
   readonly closed_until: Date | null;
-  /** Where the log is to go on, while it is being set back. */
+  /** Where the log continues, while it is being set back. */
   readonly set_back_to: Date | null;
   /** The database's own time. */
   readonly now: Date;
@@ -24,20 +24,20 @@ export const readLogClosing = defineStatement<"closing", LogClosing | null, LogC
 
 /** A log that is being set back. */
 export interface SetBack {
-  /** Where it goes on: the first moment of a minute. */
+  /** Where it continues: the first moment of a minute. */
   readonly to: Date;
-  /** How far it is closed. */
+  /** Up to where it is closed. */
   readonly closedUntil: Date;
 }
 
 export interface SetBackWish extends SetBack {
-  /** A place that was noted before counts if it is not earlier than this. */
+  /** The earliest place that still counts if it was noted before. */
   readonly earliest: Date;
 }
 
 /**
- * Notes where a log is to go on, so that another process can finish what this one begins. Answers the place: an earlier one
- * that was noted before, or the one that was asked for. Null: the log is not closed as far any more.
+ * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the place: the
+ * requested one, or an earlier one that was noted before. Null: the log is no longer closed that far.
  */
 export const planSetBack = defineStatement<SetBackWish, Date | null, { readonly to: Date }>({
   table: "tenants",
@@ -53,7 +53,10 @@ export const planSetBack = defineStatement<SetBackWish, Date | null, { readonly 
   answers: (rows) => rows.map(([row]) => row?.to ?? null),
 });
 
-/** Keeps others from opening a log that is being set back, to the end of the transaction. Answers whether it is still. */
+/**
+ * Keeps other transactions from reopening a log that is being set back, until this one ends. Returns whether it is
+ * still being set back.
+ */
 export const holdSetBack = defineStatement<SetBack, boolean, unknown>({
   table: "tenants",
   kind: "read",
@@ -68,7 +71,7 @@ export const holdSetBack = defineStatement<SetBack, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Opens a log again where its set-back was planned. Answers whether nobody did before. */
+/** Reopens a log at the planned place of its set-back. Returns false if another process already did. */
 export const reopenLog = defineStatement<SetBack, boolean, unknown>({
   table: "tenants",
   kind: "write",
@@ -82,7 +85,7 @@ export const reopenLog = defineStatement<SetBack, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Keeps a log closed up to a moment, to the end of the transaction. Answers whether it is closed as far. */
+/** Keeps a log closed up to a moment until the transaction ends. Returns whether it is closed that far. */
 export const holdClosed = defineStatement<Date, boolean, unknown>({
   table: "tenants",
   kind: "read",
@@ -98,13 +101,13 @@ export const holdClosed = defineStatement<Date, boolean, unknown>({
 export interface SetAside {
   readonly from: Date;
   readonly until: Date;
-  /** The number of the mark that is to say so. */
+  /** The number of the mark that will record it. */
   readonly number: number;
-  /** Rows in one transaction, or somewhat more: those of one moment go together. */
+  /** Most rows in one transaction, or slightly more: rows of the same moment go together. */
   readonly limit: number;
 }
 
-/** Sets rows of closed minutes aside, oldest first. Answers how many. */
+/** Sets rows of closed minutes aside, oldest first. Returns how many. */
 export const setRowsAside = defineStatement<SetAside, number, unknown>({
   table: "audit_logs",
   kind: "write",
@@ -125,7 +128,7 @@ export const setRowsAside = defineStatement<SetAside, number, unknown>({
   answers: (rows) => rows.map(({ length }) => length),
 });
 
-/** How many rows a mark sets aside. */
+/** The number of rows that a mark sets aside. */
 export const countSetAside = defineStatement<Omit<SetAside, "limit">, number, { readonly n: number }>({
   table: "audit_logs",
   kind: "read",

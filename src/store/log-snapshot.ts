@@ -11,25 +11,25 @@ import {
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { connectOnce } from "./one-connection.js";
 
-/** Rows a trip. 10,000 took as long and held more. */
+/** Rows per trip. 10,000 took as long and held more memory. */
 const PAGE = 2_000;
 
-/** A tenant's log and its seals as they were at one moment. One of the two is read at a time. */
+/** A tenant's log and its seals as of one moment. Read only one of the two at a time. */
 export interface LogSnapshot {
   readonly end: EndRow | undefined;
-  /** How many rows the seals count, those that were removed when their time was over included. */
+  /** The number of rows that the seals count, including rows that were deleted after their retention. */
   readonly sealedRows: number;
-  /** Entries that say where the log's time was set back, oldest first. */
+  /** Entries that record where the log's time was set back, oldest first. */
   readonly setBacks: readonly SealRow[];
-  /** The database's own time. */
+  /** The time by the database's clock. */
   readonly takenAt: Date;
-  /** Pages of the chain's entries, in its order. */
+  /** Pages of the chain's entries, in chain order. */
   seals(): AsyncGenerator<readonly SealRow[]>;
-  /** Pages of rows, oldest first: all, or those that an entry has set aside. */
+  /** Pages of rows, oldest first: all rows, or those that an entry has set aside. */
   rows(strand: Strand): AsyncGenerator<readonly RawLogRow[]>;
 }
 
-/** Reads a tenant's log page by page in one transaction, so that what is sealed meanwhile does not show halfway. */
+/** Reads a tenant's log page by page in one transaction. Seals that are written meanwhile do not appear in part. */
 export async function readLogSnapshot<T>(
   address: DatabaseAddress,
   tenantId: TenantId,
@@ -39,7 +39,7 @@ export async function readLogSnapshot<T>(
   return await read(snapshot);
 }
 
-/** The same for whoever reads on and off. It holds a connection until it is disposed of. */
+/** The same for readers that pause between pages. It holds a connection until it is disposed of. */
 export async function openLogSnapshot(
   address: DatabaseAddress,
   tenantId: TenantId,
@@ -47,10 +47,10 @@ export async function openLogSnapshot(
   const connection = connectOnce(address, { role: "cloakroom_app", statementTimeout: 0 });
   const { sql } = connection;
   await using stack = new AsyncDisposableStack();
-  // A transaction that only reads has nothing to lose with its connection.
+  // A read-only transaction loses nothing with its connection.
   stack.defer(() => connection.end(1));
   await sql.unsafe("begin isolation level repeatable read read only");
-  // Between two pages their reader works on the first. The literal is safe because a TenantId is a UUID.
+  // The reader works on each page before it asks for the next. The literal is safe because a TenantId is a UUID.
   await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
   await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
   const [end] = await sql<EndRow[]>`

@@ -3,8 +3,8 @@ import type { TenantId } from "../base/ids.js";
 import { MINUTE_MS } from "./due.js";
 
 /**
- * The last minute of each tenant into which this process has brought log rows: that the minute is to be sealed need not be
- * noted again, which saves every other flight a statement. Only what was acknowledged counts.
+ * The last minute of each tenant for which this process has noted log rows. The minute need not be noted again, which
+ * saves every second transaction a statement. Counts only acknowledged commits.
  */
 export class LoggedMinutes {
   readonly #minutes = new LRUCache<TenantId, number>({ max: 10_000 });

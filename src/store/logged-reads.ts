@@ -6,7 +6,7 @@ import type { Statement } from "./statement-batch.js";
 import { byId, LIVE_CODE, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc } from "./tokens.js";
 import type { Transaction } from "./transaction.js";
 
-/** A token to be read, and the key and the actor of the log row that is written if it is there. */
+/** A token to read, with the key and the actor for the log row, which is written if the token exists. */
 export interface LoggedRead {
   readonly id: string;
   readonly logId: Uuid;
@@ -16,9 +16,8 @@ export interface LoggedRead {
 export type LoggedTokenQuery = Statement<LoggedRead, TokenRowWithCvc | undefined>;
 
 /**
- * Makes the statement that finds tokens and logs in the same breath that they were read. Of a token that is not found, no row
- * is written.
- * @param messages what the log says of tokens of each type, in words of ours.
+ * Makes a statement that finds tokens and logs the reads at once. It writes no row for a token that it does not find.
+ * @param messages fixed log messages by token type.
  */
 export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedTokenQuery {
   const message = [...messages]
@@ -58,14 +57,14 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
 }
 
 /**
- * Whether the engine takes {@link findTokenLogged}. Citus (13.0.5, coordinator and two workers) refuses rows that a select
- * inserts into a table with row-level security: "COPY FROM not supported".
+ * Whether the engine supports {@link findTokenLogged}. Citus (13.0.5, coordinator and two workers) refuses rows that a
+ * select inserts into a table with row-level security: "COPY FROM not supported".
  */
 export function canFindLogged({ engine }: Transaction): boolean {
   return engine === "postgresql";
 }
 
-/** Finds a token and logs it, in one trip where nothing else is asked of the transaction. */
+/** Finds a token and logs the read, in one trip if the transaction has no other query. */
 export function findTokenLogged(
   tx: Transaction,
   query: LoggedTokenQuery,

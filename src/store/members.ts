@@ -46,7 +46,7 @@ export const readMember = defineStatement<Uuid, MemberRow | null, MemberRow>({
 /** Reads a member, and locks it until the transaction ends. */
 export const lockMember = lockedRead("members", { id: uuid((id: Uuid) => id) }, readMember);
 
-/** The member that owns the tenant. */
+/** The member who owns the tenant. */
 export const readOwner = defineStatement<"owner", MemberRow | null, MemberRow>({
   table: "members",
   kind: "read",
@@ -59,7 +59,7 @@ export const readOwner = defineStatement<"owner", MemberRow | null, MemberRow>({
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
-/** Whether somebody with this address is a member already. */
+/** Whether a member has this address. */
 export const isMemberAddress = defineStatement<Buffer, boolean, { readonly email_term: Buffer }>({
   table: "members",
   kind: "read",
@@ -73,7 +73,7 @@ export const isMemberAddress = defineStatement<Buffer, boolean, { readonly email
 });
 
 export interface MemberListing extends PageRequest {
-  /** None: all. */
+  /** Empty: all. */
   readonly userIds: readonly Uuid[];
 }
 
@@ -108,7 +108,6 @@ export const updateMemberRole = defineWrite<MemberChange>({
     ),
 });
 
-/** Removes a member. */
 export const deleteMemberRow = boundWrite<Uuid>({
   table: "members",
   sql: "delete from members where tenant_id = :tenant and id = :id",

@@ -11,20 +11,20 @@ const FOLDER = join(import.meta.dirname, "migrations");
 const LEASE_SECONDS = 60;
 
 export interface MigrateOptions {
-  /** The roles that will act as the application, besides the one that migrates. */
+  /** The roles that act as the application, besides the one that migrates. */
   readonly logins?: readonly string[];
-  /** A process that dies keeps the others waiting for as long, at most. */
+  /** The longest time that other processes wait for a process that died. */
   readonly leaseSeconds?: number;
-  /** Where the .sql files are. Absent: those of this release. */
+  /** The folder of the .sql files. Absent: this release's. */
   readonly folder?: string;
   readonly announce?: (line: string) => void;
 }
 
 /**
- * Brings the schema up to date: numbered .sql files, forward only, one process at a time. In a cluster that the vault is
- * distributed over, new tables are distributed too.
+ * Brings the schema up to date: numbered .sql files, forward only, one process at a time. If the vault is distributed
+ * over a cluster, also distributes new tables.
  * @returns the names of the migrations that ran.
- * @throws {DatabaseSetupError} with the statements to run, where the login lacks a right.
+ * @throws {DatabaseSetupError} with the statements to run, if the login lacks a right.
  */
 export async function migrate(
   address: DatabaseAddress,
@@ -36,7 +36,7 @@ export async function migrate(
     return await underLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
       await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
       const ran = await runPending(sql, folder);
-      // Also where none ran: a run before may have been cut off here.
+      // Runs even without new migrations: an earlier run may have been interrupted here.
       await distributeNewTables(sql, announce);
       return ran;
     });
@@ -45,7 +45,7 @@ export async function migrate(
   }
 }
 
-/** The migrations that have not run yet; all of them on an empty database. */
+/** The migrations that have not run yet. */
 export async function pendingMigrations(address: DatabaseAddress): Promise<string[]> {
   const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
   try {
@@ -58,8 +58,8 @@ export async function pendingMigrations(address: DatabaseAddress): Promise<strin
 }
 
 async function ensureLedger(sql: Sql): Promise<void> {
-  // "if not exists" still fails when several processes start at once: the second finds the table made (42P07), or its type
-  // (42710), or waited for the first to write the name of one of them (23505).
+  // "if not exists" still fails when several processes start at once: the second one finds the table created (42P07),
+  // or its type (42710), or has waited for the first to write one of their names (23505).
   for (const statement of [
     'create table if not exists migrations (name text collate "C" primary key, ran_at timestamptz not null)',
     'create table if not exists leases (name text collate "C" primary key, holder uuid not null, until timestamptz not null)',
@@ -112,9 +112,10 @@ async function runPending(sql: Sql, folder: string): Promise<string[]> {
 }
 
 /**
- * Makes a file of statements one block, which is one transaction. Citus (13.0.5) sends the whole text that a change to a
- * distributed table stands in on to its nodes, where it may be one statement only: "cannot insert multiple commands into a
- * prepared statement". Statements of a block are texts of their own. A block takes no select without a target.
+ * Turns a file of statements into one block, which is one transaction. For a change to a distributed table, Citus
+ * (13.0.5) sends the whole text that contains it to its nodes, where only a single statement is allowed: "cannot insert
+ * multiple commands into a prepared statement". Statements of a block are separate texts. A block allows no select
+ * without a target.
  */
 function asBlock(statements: string): string {
   return `do $migration$ begin\n${statements}\nend $migration$`;
@@ -124,7 +125,7 @@ async function migrationFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
 }
 
-/** The migrations that have run, in their order. */
+/** The migrations that have run, in order. */
 export async function ranMigrations(sql: Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`select name from migrations order by name`;
   return rows.map(({ name }) => name);

@@ -2,20 +2,20 @@ import type { Uuid } from "../base/ids.js";
 import type { NameColumns } from "../crypto/sealed-name.js";
 import { defineStatement, type Statement } from "./statement.js";
 
-/** Names are sealed one by one: opening so many takes some 5 ms. */
+/** Names are sealed one by one. Opening this many takes some 5 ms. */
 export const NAMES_AT_ONCE = 500;
 
-/** The name of a row, and where the row comes in a list. */
+/** The name of a row, and the row's position in a list. */
 export interface NamedRow extends NameColumns {
   readonly id: Uuid;
-  /** When it was made, as PostgreSQL writes it: a Date has no microseconds. */
+  /** The creation time as PostgreSQL writes it, because a Date has no microseconds. */
   readonly position: string;
 }
 
 export interface NameStretch {
-  /** Only these, where any are given. */
+  /** If not empty, lists only these. */
   readonly ids: readonly Uuid[];
-  /** The row that the stretch before ended with. */
+  /** The last row of the previous stretch. */
   readonly after: NamedRow | undefined;
 }
 
@@ -32,7 +32,7 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas"):
         const wanted = sql`
           ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}
           ${after ? sql`and (created_at, id) < (${after.position}::text::timestamptz, ${after.id})` : sql``}`;
-        // Official formulas are in every tenant's list.
+        // Every tenant's list contains the official formulas.
         const official =
           table === "reactor_formulas"
             ? sql`union all select id, name, null::bytea, created_at from official_formulas where true ${wanted}`

@@ -4,24 +4,24 @@ import { type ConnectOptions, connect, type DatabaseAddress, type Sql, tlsOf } f
 import { openSocket } from "./open-socket.js";
 import { ConnectionLost, ConnectTimeout } from "./wire/server-error.js";
 
-/** A client with one connection, which is not replaced when it is lost: whatever waits then fails, and so does all else. */
+/** A client with one connection, which is not replaced when it is lost. All waiting and later queries then fail. */
 export interface OneConnection {
   readonly sql: Sql;
   readonly isLost: boolean;
-  /** Why no connection came about, where that is so. The client itself says only that it was ended. */
+  /** Why no connection was established, if so. The client itself only says that it was ended. */
   readonly cause: unknown;
-  /** Ends it at once, whatever is under way. */
+  /** Ends the connection at once, with all queries in flight. */
   drop(): void;
-  /** Lets what is under way end, for that many seconds. */
+  /** Waits this many seconds for queries in flight, then ends the connection. */
   end(seconds: number): Promise<void>;
   /**
-   * Takes the session away from the client once it is logged in and idle: the client hears nothing of it any more.
-   * Undefined where the connection is lost.
+   * Takes the session away from the client, which must be logged in and idle. The client gets no more of its events.
+   * Undefined if the connection is lost.
    */
   takeSocket(): Socket | undefined;
 }
 
-/** Where the client wants a socket to: its hosts in the order of the address, or a unix socket. */
+/** The target of the client's socket: the hosts in the order of the address, or a unix socket. */
 interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -29,9 +29,9 @@ interface Target {
 }
 
 /**
- * By itself the client connects again and sends what was still waiting there: the rest of a transaction would run outside
- * of one. It also may not write to its second connection ever (3.4.9, when it had something to write as the first closed),
- * or hold a connection that nobody knows of (when it is ended while it connects). So it is given sockets until one is lost.
+ * By default the client reconnects and sends its waiting queries there: the rest of a transaction would run outside of
+ * it. It also may never write to its second connection (3.4.9, if it had data to write when the first one closed), or
+ * leak a connection (if it is ended while it connects). It therefore gets sockets only until one is lost.
  */
 export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">): OneConnection {
   const { mode, negotiation } = tlsOf(address);
@@ -44,9 +44,9 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   const drop = (): Promise<void> => {
     isLost = true;
     opening.abort(new ConnectionLost());
-    // Were an answer to arrive before the client has ended, what waits behind it would neither be sent nor fail.
+    // If an answer arrived before the client has ended, the waiting queries would be neither sent nor rejected.
     socket?.pause();
-    // The client leaves its socket open where nobody answers.
+    // The client leaves its socket open if the server does not answer.
     ended ??= sql
       .end({ timeout: 0 })
       .catch(() => {})
@@ -68,7 +68,8 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
         cause = error;
       }
     }
-    // Ending the client fails all that waits. Throwing here would fail the first only, and leave the others waiting.
+    // Ending the client fails all waiting queries. Throwing here would fail only the first and leave the others
+    // waiting.
     void drop();
     return new Promise(() => {});
   };
@@ -83,7 +84,8 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
     },
     drop: () => void drop(),
     async end(seconds) {
-      // The client itself would wait for less, and forget what it has taken and not sent yet: nobody would hear of that again.
+      // The client itself waits for less, and drops queries that it has accepted but not sent. Their callers would
+      // never get an answer.
       if (socket && !isLost) await lastAnswer(sql, seconds);
       await drop();
     },
@@ -94,7 +96,7 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   };
 }
 
-/** Waits until everything sent before is answered, for so many seconds at most. */
+/** Waits until everything sent so far is answered, at most this many seconds. */
 async function lastAnswer(sql: Sql, seconds: number): Promise<void> {
   const tooLate = new AbortController();
   const answer = sql.unsafe("select 1").catch(() => {});

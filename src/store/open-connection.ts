@@ -3,7 +3,7 @@ import { connectOnce } from "./one-connection.js";
 import { Connection } from "./wire/connection.js";
 import { ConnectionLost } from "./wire/server-error.js";
 
-/** What answers at the other end. Both speak the same SQL, but for what is asked of {@link Opened.engine}. */
+/** The database engine at the other end. Both speak the same SQL, except where code asks for {@link Opened.engine}. */
 export type Engine = "postgresql" | "citus";
 
 export interface Opened {
@@ -14,13 +14,13 @@ export interface Opened {
 /** A connection that is being opened. */
 export interface Opening {
   readonly opened: Promise<Opened>;
-  /** Gives the attempt up, or drops the connection it led to. */
+  /** Cancels the attempt, or drops the connection that it opened. */
   drop(): void;
 }
 
 /**
- * Opens a session: the client library connects and logs in, with all its ways of doing so, and learns which engine answers.
- * Then the session is taken away from it.
+ * Opens a session. The client library connects, logs in by any of its methods, and detects the engine. Then the session
+ * is taken away from it.
  */
 export function openConnection(address: DatabaseAddress, options: Omit<ConnectOptions, "connections">): Opening {
   const one = connectOnce(address, options);
@@ -31,7 +31,7 @@ export function openConnection(address: DatabaseAddress, options: Omit<ConnectOp
       const socket = one.takeSocket();
       if (!socket) throw new ConnectionLost();
       connection = new Connection({ socket, processId: asked.state.pid });
-      // Plain PostgreSQL has no such setting. It may also be empty there, once it was set in a transaction.
+      // Plain PostgreSQL has no such setting, or an empty one after it was set in a transaction.
       return { connection, engine: asked[0]?.citus ? "citus" : "postgresql" };
     } catch (error) {
       one.drop();

@@ -3,21 +3,21 @@ import { isIP, Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { TlsRefused } from "./wire/server-error.js";
 
-/** Where a socket is to lead: a host and its port, or a unix socket. */
+/** The target of a socket: a host and its port, or a unix socket. */
 export type Place = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** Whether a connection is encrypted, as `sslmode` says it, or options of Node's TLS. */
+/** The encryption of a connection, as a value of `sslmode` or as options of Node's TLS. */
 export type TlsMode = boolean | "require" | "allow" | "prefer" | "verify-full" | object;
 
-/** Asks for TLS: the length, and the number that PostgreSQL knows the question by. */
+/** SSLRequest: the length, and PostgreSQL's code for this message. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const YES = "S".charCodeAt(0);
 
 /**
- * Opens a socket to a PostgreSQL server, encrypted where `tls` says so: all that goes before the first message.
- * @param negotiation "direct": TLS begins without asking.
- * @param signal gives the attempt up.
- * @throws {TlsRefused}, an error of the system or of TLS, or what the signal was aborted with.
+ * Opens a socket to a PostgreSQL server, up to the first message, and encrypts it as `tls` says.
+ * @param negotiation "direct": TLS begins without an SSLRequest.
+ * @param signal cancels the attempt.
+ * @throws {TlsRefused}, a system or TLS error, or the signal's reason.
  */
 export async function openSocket(
   place: Place,
@@ -31,7 +31,7 @@ export async function openSocket(
   const giveUp = () => current.destroy(signal.reason);
   signal.addEventListener("abort", giveUp);
   try {
-    // An error between two steps is told by the next one, and must not end the process.
+    // The next step reports an error between two steps, which must not end the process.
     socket.on("error", () => {});
     socket.connect(place);
     await once(socket, "connect");
@@ -53,7 +53,7 @@ export async function openSocket(
   }
 }
 
-/** @throws {TlsRefused} where the server ends the connection in place of an answer. */
+/** @throws {TlsRefused} if the server closes the connection instead of answering. */
 async function agreesToTls(socket: Socket): Promise<boolean> {
   socket.write(SSL_REQUEST);
   const ended = new AbortController();
@@ -61,7 +61,7 @@ async function agreesToTls(socket: Socket): Promise<boolean> {
   socket.once("close", refuse);
   try {
     const [answer] = await once(socket, "data", { signal: ended.signal });
-    // What stands behind the answer was sent by somebody between us and the server (CVE-2021-23222).
+    // Bytes after the answer come from an attacker between us and the server (CVE-2021-23222).
     if (answer.length !== 1) throw new TlsRefused("the server sent more than an answer when it was asked for TLS");
     return answer[0] === YES;
   } catch (error) {
@@ -71,7 +71,7 @@ async function agreesToTls(socket: Socket): Promise<boolean> {
   }
 }
 
-/** `require` encrypts and verifies nothing, as libpq has it. */
+/** `require` encrypts without verification, as in libpq. */
 function tlsOptions(place: Place, tls: TlsMode, negotiation: "direct" | undefined): ConnectionOptions {
   return {
     ...("host" in place && !isIP(place.host) ? { servername: place.host } : {}),

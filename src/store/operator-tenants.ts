@@ -4,7 +4,7 @@ import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 /** The lease of the server that seals logs. */
 export const SEALING_LEASE = "log-seals";
 
-/** The tenants that are not deleted, oldest first, as whoever owns the tables may list them. */
+/** The tenants that are not deleted, oldest first. Only the owner of the tables can list them. */
 export async function activeTenants(sql: Sql): Promise<TenantId[]> {
   const rows = await sql<{ id: string }[]>`
     select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id`;
@@ -16,15 +16,15 @@ export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<Tenant
   return asOwner(ownerAddress, activeTenants);
 }
 
-/** What is recorded of a tenant's end. */
+/** The record of a tenant's deletion. */
 export interface Deletion {
   readonly at: Date | null;
   readonly by: string | null;
-  /** By which the vault knows that it deleted the tenant itself. */
+  /** Proves that the vault deleted the tenant itself. */
   readonly mac: Buffer | null;
 }
 
-/** When and by which application a tenant was deleted; undefined where there is no record of a tenant that was. */
+/** When and by which application a tenant was deleted; undefined if there is no record of it. */
 export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
   return asOwner(ownerAddress, async (sql) => {
     const [row] = await sql<Deletion[]>`
@@ -33,7 +33,7 @@ export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): P
   });
 }
 
-/** Tenants whose log is closed beyond the present, by the database's clock: it was set back. */
+/** Tenants whose log is closed beyond the present of the database's clock, which was therefore set back. */
 export function listClosedAhead(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
   return asOwner(ownerAddress, async (sql) => {
     const rows = await sql<{ id: string }[]>`
@@ -42,7 +42,7 @@ export function listClosedAhead(ownerAddress: DatabaseAddress): Promise<TenantId
   });
 }
 
-/** Since when a server has been sealing logs, if one is: its id in the lease carries the time. */
+/** Since when a server has been sealing logs, if one is. Its id in the lease contains the time. */
 export function sealingSince(address: DatabaseAddress): Promise<Date | undefined> {
   return asOwner(address, async (sql) => {
     const [lease] = await sql<{ holder: Uuid }[]>`

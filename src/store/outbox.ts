@@ -5,14 +5,14 @@ export interface MessageRow {
   readonly id: Uuid;
   readonly invitation_id: Uuid;
   readonly invitation_revision: number;
-  /** Times that sending it failed. */
+  /** Failed attempts to send it. */
   readonly attempts: number;
   readonly claim: number;
 }
 
 export type NewMessage = Pick<MessageRow, "id" | "invitation_id" | "invitation_revision">;
 
-/** A message that is to be sent at once. */
+/** Inserts a message to send at once. */
 export const insertMessage = defineWrite<NewMessage>({
   table: "outbox",
   sortKey: ({ id }) => id,
@@ -25,11 +25,11 @@ export const insertMessage = defineWrite<NewMessage>({
 
 export interface MessageClaim {
   readonly limit: number;
-  /** How long nobody else may take them, on the database's clock. */
+  /** How long no other replica may take them, on the database's clock. */
   readonly seconds: number;
 }
 
-/** Takes messages that are due and that nobody is sending. */
+/** Takes due messages that no replica is sending. */
 export const claimMessages = defineStatement<MessageClaim, readonly MessageRow[], MessageRow>({
   table: "outbox",
   kind: "write",
@@ -47,7 +47,7 @@ export const claimMessages = defineStatement<MessageClaim, readonly MessageRow[]
   answers: (rows) => rows,
 });
 
-/** Lets a message go until it is tried again, unless somebody else has taken it since. */
+/** Releases a message until its next attempt, unless another replica has taken it since. */
 export const postponeMessage = defineWrite<Pick<MessageRow, "id" | "claim" | "attempts"> & { readonly due_at: Date }>({
   table: "outbox",
   sortKey: ({ id }) => id,
@@ -59,7 +59,7 @@ export const postponeMessage = defineWrite<Pick<MessageRow, "id" | "claim" | "at
     ),
 });
 
-/** It is sent, or will never be. */
+/** Deletes a message that was sent, or never will be. */
 export const deleteMessage = defineWrite<Pick<MessageRow, "id" | "claim">>({
   table: "outbox",
   sortKey: ({ id }) => id,
@@ -69,7 +69,7 @@ export const deleteMessage = defineWrite<Pick<MessageRow, "id" | "claim">>({
     ),
 });
 
-/** Whatever was to be sent for an invitation. */
+/** Deletes all messages about an invitation. */
 export const deleteMessagesOf = defineWrite<Uuid>({
   table: "outbox",
   comesFirst: true,
@@ -79,7 +79,7 @@ export const deleteMessagesOf = defineWrite<Uuid>({
   ],
 });
 
-/** Whether any message that is due before a time is still to be sent. */
+/** Whether an unsent message is due before a time. */
 export const hasMessagesDue = defineStatement<Date, boolean, unknown>({
   table: "outbox",
   kind: "read",

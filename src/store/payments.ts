@@ -23,10 +23,13 @@ export interface PaymentRow {
 const COLUMNS =
   "id, connection_id, token_id, containers, status, external_term, provider_id, record, revision, due_at, created_at";
 
-/** How long nobody else may work on a payment, on the database's clock: longer than a payment service is waited for. */
+/**
+ * How long no other process may work on a payment, on the database's clock. Longer than the timeout of payment
+ * services.
+ */
 const LEASE_SECONDS = 45;
 
-/** Inserts a payment that this process is at work on. */
+/** Inserts a payment, leased to this process. */
 export const insertPayment = defineWrite<Omit<PaymentRow, "created_at" | "revision">>({
   table: "payments",
   sortKey: ({ id }) => id,
@@ -41,7 +44,7 @@ export const insertPayment = defineWrite<Omit<PaymentRow, "created_at" | "revisi
     ),
 });
 
-/** A payment, and whether somebody works on it. */
+/** A payment, and whether a process works on it. */
 export type LeasedPaymentRow = PaymentRow & { readonly leased: boolean };
 
 export const readPayment = defineStatement<Uuid, LeasedPaymentRow | null, LeasedPaymentRow>({
@@ -59,7 +62,7 @@ export const readPayment = defineStatement<Uuid, LeasedPaymentRow | null, Leased
 /** Reads a payment, and locks it until the transaction ends. */
 export const lockPayment = lockedRead("payments", { id: uuid((id: Uuid) => id) }, readPayment);
 
-/** What a payment service calls a payment of a connection. */
+/** A payment service's name for a payment of a connection. */
 export interface ProviderName {
   readonly connectionId: Uuid;
   readonly providerId: string;
@@ -79,11 +82,11 @@ export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, 
 });
 
 export type PaymentChange = Omit<PaymentRow, "created_at" | "revision"> & {
-  /** Who works on it may go on alone (`kept`), starts to (`taken`), or is done (`released`). */
+  /** The worker keeps its lease (`kept`), takes it (`taken`), or gives it back (`released`). */
   readonly lease: "taken" | "kept" | "released";
 };
 
-/** Changes a payment that is locked. */
+/** Changes a locked payment. */
 export const updatePayment = boundWrite<PaymentChange>({
   table: "payments",
   sql: `
@@ -105,7 +108,7 @@ export const updatePayment = boundWrite<PaymentChange>({
   sortKey: ({ id }) => id,
 });
 
-/** Takes payments that are due and that nobody works on. */
+/** Takes due payments that no process works on. */
 export const claimPayments = defineStatement<{ readonly limit: number }, readonly PaymentRow[], PaymentRow>({
   table: "payments",
   kind: "write",
@@ -123,7 +126,7 @@ export const claimPayments = defineStatement<{ readonly limit: number }, readonl
   answers: (rows) => rows,
 });
 
-/** Whether any payment is to be looked after before a time. */
+/** Whether a payment has work due before a time. */
 export const hasPaymentsDue = defineStatement<Date, boolean, unknown>({
   table: "payments",
   kind: "read",
@@ -145,7 +148,7 @@ export interface PaymentListing extends PageRequest {
   readonly status: string | undefined;
   readonly externalTerm: Buffer | undefined;
   readonly id: Uuid | undefined;
-  /** One of them must hold. Undefined: all of the tenant. */
+  /** At least one must match. Undefined: all payments of the tenant. */
   readonly scopes: readonly PaymentScope[] | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface ProxyRow {
   readonly modified_at: Date | null;
 }
 
-/** What a caller decides on. */
+/** The columns that a caller decides on. */
 export type ProxyColumns = Pick<ProxyRow, "id" | "name" | "label" | "definition" | "application_id" | "require_auth">;
 
 export interface NewProxy extends ProxyColumns {
@@ -82,7 +82,7 @@ interface Guarded {
 export const namesOfProxies = defineNames("proxies");
 
 export interface ProxyListing extends PageRequest {
-  /** Only these, where any are given. */
+  /** If not empty, lists only these. */
   readonly ids: readonly Uuid[];
 }
 
@@ -107,7 +107,7 @@ export interface ProxyChange extends ProxyColumns {
   readonly modified_by: Uuid;
 }
 
-/** Answers whether nobody changed the proxy since it was read. */
+/** Returns whether the proxy was unchanged since it was read. */
 export const updateProxy = defineStatement<ProxyChange, boolean, unknown>({
   table: "proxies",
   kind: "write",
@@ -122,7 +122,7 @@ export const updateProxy = defineStatement<ProxyChange, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Answers whether it was there. */
+/** Returns whether it existed. */
 export const deleteProxyRow = defineStatement<Uuid, boolean, unknown>({
   table: "proxies",
   kind: "write",

@@ -6,7 +6,7 @@ import { definePage } from "./counted-page.js";
 import { defineNames } from "./named-listing.js";
 import { defineStatement } from "./statement.js";
 
-/** A formula as it is stored: the tenant's own sealed, an official one readable. */
+/** A stored formula: the tenant's own is sealed, an official one readable. */
 export interface FormulaRow {
   readonly id: Uuid;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface FormulaDraftRow {
   readonly created_by: Uuid;
 }
 
-/** Answers whether the id was free. */
+/** Returns whether the id was free. */
 export const insertFormula = defineStatement<FormulaDraftRow, boolean, { readonly id: Uuid }>({
   table: "reactor_formulas",
   kind: "write",
@@ -58,7 +58,7 @@ export const readFormula = defineStatement<Uuid, FormulaRow | null, FormulaRow>(
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-/** Whether the tenant has the formula. If so, it has until the transaction ends: who deletes it waits for that. */
+/** Returns whether the tenant has the formula. If so, it cannot be deleted until the transaction ends. */
 export const holdFormula = defineStatement<Uuid, boolean, unknown>({
   table: "reactor_formulas",
   kind: "read",
@@ -68,10 +68,10 @@ export const holdFormula = defineStatement<Uuid, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** The official ones among them. */
+/** Names of the official formulas and the tenant's own, newest first. */
 export const namesOfFormulas = defineNames("reactor_formulas");
 
-/** A page of the official formulas and the tenant's own, newest first. */
+/** A page of official formulas and the tenant's own, newest first. */
 export const listFormulas = definePage<PageRequest, FormulaRow>({
   table: "reactor_formulas",
   sortKey: () => "",
@@ -100,7 +100,7 @@ export interface FormulaChange {
   readonly modified_by: Uuid;
 }
 
-/** Answers whether the tenant has the formula. */
+/** Returns whether the tenant has the formula. */
 export const updateFormula = defineStatement<FormulaChange, boolean, unknown>({
   table: "reactor_formulas",
   kind: "write",
@@ -115,7 +115,7 @@ export const updateFormula = defineStatement<FormulaChange, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Answers whether the tenant had the formula. */
+/** Returns whether the tenant had the formula. */
 export const deleteFormula = defineStatement<Uuid, boolean, unknown>({
   table: "reactor_formulas",
   kind: "write",
@@ -125,7 +125,7 @@ export const deleteFormula = defineStatement<Uuid, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Whether any reactor is made from the formula. */
+/** Whether any reactor uses the formula. */
 export const formulaInUse = defineStatement<Uuid, boolean, unknown>({
   table: "reactors",
   kind: "read",
@@ -141,7 +141,7 @@ export interface OfficialFormula {
   readonly definition: JsonObject;
 }
 
-/** Writes official formulas, all or none, in place of earlier ones with their ids. Only the owner of the tables may. */
+/** Writes official formulas, all or none, and replaces those with the same ids. Only the owner of the tables may. */
 export async function writeOfficialFormulas(owner: Sql, formulas: readonly OfficialFormula[], at: Date): Promise<void> {
   await owner.begin(async (sql) => {
     for (const { id, name, definition } of formulas) {

@@ -11,7 +11,7 @@ export interface RunRow {
   readonly application_id: Uuid;
   readonly request: Buffer;
   readonly state: RunState;
-  /** Times that it was cut off while running, or that its delivery failed. */
+  /** Times that it was interrupted while running, or its delivery failed. */
   readonly attempts: number;
   readonly claim: number;
   readonly result: Buffer | null;
@@ -32,7 +32,7 @@ export const insertRun = defineWrite<NewRun>({
     }),
 });
 
-/** A run that is not over its time. */
+/** A run that has not expired. */
 export const readRun = defineStatement<Uuid, RunRow | null, RunRow>({
   table: "reactor_runs",
   kind: "read",
@@ -48,11 +48,11 @@ export const readRun = defineStatement<Uuid, RunRow | null, RunRow>({
 
 export interface RunClaim {
   readonly limit: number;
-  /** How long nobody else may take them, on the database's clock. */
+  /** How long no other replica may take them, on the database's clock. */
   readonly seconds: number;
 }
 
-/** Takes runs that are due and that nobody works on. One that was running was cut off, and is counted. */
+/** Takes due runs that no replica works on. A run that was already running was interrupted, and its attempt counts. */
 export const claimRuns = defineStatement<RunClaim, readonly RunRow[], RunRow>({
   table: "reactor_runs",
   kind: "write",
@@ -75,11 +75,11 @@ export const claimRuns = defineStatement<RunClaim, readonly RunRow[], RunRow>({
 
 export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "result"> & {
   readonly due_at: Date;
-  /** In place of the request, once the code has ended. Null: it is still needed. */
+  /** Replaces the request once the code has ended. Null: the request is still needed. */
   readonly spent: Buffer | null;
 };
 
-/** Notes what a run came to and lets it go, unless somebody else has taken it since. */
+/** Stores a run's progress and releases it, unless another replica has taken it since. */
 export const advanceRun = defineWrite<RunProgress>({
   table: "reactor_runs",
   sortKey: ({ id }) => id,
@@ -92,7 +92,7 @@ export const advanceRun = defineWrite<RunProgress>({
     ),
 });
 
-/** A run that nobody will ask for. */
+/** Deletes a run whose result nothing will read. */
 export const deleteRun = defineWrite<Pick<RunRow, "id" | "claim">>({
   table: "reactor_runs",
   sortKey: ({ id }) => id,
@@ -103,7 +103,7 @@ export const deleteRun = defineWrite<Pick<RunRow, "id" | "claim">>({
     ),
 });
 
-/** Whether any run that is due before a time is not done. */
+/** Whether an unfinished run is due before a time. */
 export const hasRunsDue = defineStatement<Date, boolean, unknown>({
   table: "reactor_runs",
   kind: "read",
@@ -117,5 +117,5 @@ export const hasRunsDue = defineStatement<Date, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Deletes results whose day is over. */
+/** Deletes expired results. */
 export const deleteDueRuns = defineRemoval("reactor_runs", "expires_at");

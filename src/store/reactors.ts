@@ -20,7 +20,7 @@ export interface ReactorRow {
   readonly modified_at: Date | null;
 }
 
-/** What a caller decides on. */
+/** The columns that a caller decides on. */
 export type ReactorColumns = Pick<ReactorRow, "id" | "name" | "label" | "definition" | "application_id" | "formula_id">;
 
 export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;
@@ -28,7 +28,7 @@ export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;
 const COLUMNS =
   "id, name, label, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at";
 
-/** Answers once it is stored. */
+/** Returns once it is stored. */
 export const insertReactor = defineStatement<NewReactor, boolean, unknown>({
   table: "reactors",
   kind: "write",
@@ -58,7 +58,7 @@ export const lockReactor = lockedRead("reactors", { id: uuid((id: Uuid) => id) }
 export const namesOfReactors = defineNames("reactors");
 
 export interface ReactorListing extends PageRequest {
-  /** Only these, where any are given. */
+  /** If not empty, lists only these. */
   readonly ids: readonly Uuid[];
 }
 
@@ -80,7 +80,7 @@ export const listReactors = definePage<ReactorListing, ReactorRow>({
 
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };
 
-/** Answers whether nobody changed the reactor since it was read. */
+/** Returns whether the reactor was unchanged since it was read. */
 export const updateReactor = defineStatement<ReactorChange, boolean, unknown>({
   table: "reactors",
   kind: "write",
@@ -95,7 +95,7 @@ export const updateReactor = defineStatement<ReactorChange, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Answers whether it was there. */
+/** Returns whether it existed. */
 export const deleteReactorRow = defineStatement<Uuid, boolean, unknown>({
   table: "reactors",
   kind: "write",

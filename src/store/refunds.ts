@@ -30,7 +30,7 @@ export const readRefund = defineStatement<Uuid, RefundRow | null, RefundRow>({
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
-/** All of a payment, newest first. */
+/** All refunds of a payment, newest first. */
 export const listRefundRows = defineStatement<Uuid, readonly RefundRow[], RefundRow>({
   table: "refunds",
   kind: "read",
@@ -44,7 +44,7 @@ export const listRefundRows = defineStatement<Uuid, readonly RefundRow[], Refund
   answers: (rows) => rows,
 });
 
-/** Written together with the payment that it belongs to, whose revision guards both. */
+/** Written together with its payment, whose revision guards both. */
 export const updateRefund = defineWrite<Pick<RefundRow, "id" | "record">>({
   table: "refunds",
   sortKey: ({ id }) => id,

@@ -1,13 +1,13 @@
 import { defineStatement, type Statement, type Table } from "./statement.js";
 
-/** Rows that one transaction removes: a million at once take longer than a statement may, and would never go. */
+/** Rows deleted per transaction. Deleting a million at once would exceed the statement timeout, and never succeed. */
 export const REMOVED_AT_ONCE = 1_000;
 
 /**
- * Removes a tenant's rows whose time is over, the longest over first. Answers how many went: with fewer than
- * {@link REMOVED_AT_ONCE} none is left, with more several had the same time.
- * @param column until when a row lasts. It follows the tenant in an index of the table.
- * @param only the rows that go at all, as a condition that is part of that index.
+ * Deletes a tenant's expired rows, longest expired first, and returns how many. Fewer than {@link REMOVED_AT_ONCE}
+ * means that none is left; more means that several had the same time.
+ * @param column with the expiry time. It follows the tenant in an index of the table.
+ * @param only a condition on the rows to delete, which is part of that index.
  */
 export function defineRemoval(table: Table, column: string, only = "true"): Statement<"due", number> {
   return defineStatement<"due", number, unknown>({

@@ -1,17 +1,17 @@
 import type { Sql } from "./connect.js";
 import { codeOf } from "./database-error.js";
 
-/** The database is not set up as it must be. The message is for the operator and says what to do. */
+/** The database is not set up correctly. The message is for the operator and says what to do. */
 export class DatabaseSetupError extends Error {
   override readonly name = "DatabaseSetupError";
 }
 
-/** The roles that statements run as, without rights of their own to get past row-level security. */
+/** The roles that run statements. They have no right to bypass row-level security. */
 const ROLES = ["cloakroom_app", "cloakroom_jobs"] as const;
 
 /**
- * Makes the two roles and lets the logins act as them.
- * @throws {DatabaseSetupError} with the statements to run, where that is not allowed.
+ * Creates the two roles and lets the logins act as them.
+ * @throws {DatabaseSetupError} with the statements to run, if the login may not.
  */
 export async function ensureRoles(sql: Sql, logins: readonly string[]): Promise<void> {
   const missing = await missingRoleStatements(sql, logins);
@@ -23,16 +23,16 @@ async function runBesideOthers(sql: Sql, statement: string, missing: readonly st
     await sql.unsafe(statement);
   } catch (error) {
     const code = codeOf(error);
-    // 42710 and 23505: another process has just made it.
+    // 42710 and 23505: another process has just created it.
     if (code === "42710" || code === "23505") return;
-    // XX000, "tuple concurrently updated": another process grants the same, and may yet fail.
+    // XX000, "tuple concurrently updated": another process is granting the same, and may still fail.
     if (code === "XX000" && attempts > 1) return runBesideOthers(sql, statement, missing, attempts - 1);
     throw code === "42501" ? toBeRunByAdministrator(missing) : error;
   }
 }
 
 /**
- * Checks that the login can set up what is missing of the roles by itself, or that nothing is.
+ * Checks that the roles are complete, or that the login may complete them.
  * @throws {DatabaseSetupError} with the statements to run.
  */
 export async function requireRolesOrRights(sql: Sql, logins: readonly string[]): Promise<void> {
@@ -42,14 +42,14 @@ export async function requireRolesOrRights(sql: Sql, logins: readonly string[]):
   if (missing.length > 0 && !me?.mayMake) throw toBeRunByAdministrator(missing);
 }
 
-/** @throws {DatabaseSetupError} with the statements to run, where a role is missing or a login may not act as it. */
+/** @throws {DatabaseSetupError} with the statements to run, if a role is missing or a login may not act as it. */
 export async function requireRoles(sql: Sql, logins: readonly string[]): Promise<void> {
   const missing = await missingRoleStatements(sql, logins);
   if (missing.length > 0) throw toBeRunByAdministrator(missing);
 }
 
 /**
- * The effective role must be held by row-level security, also when an operator made it by hand.
+ * Checks that row-level security applies to the effective role, even one that an operator created by hand.
  * @throws {DatabaseSetupError}
  */
 export async function refuseMightyRole(sql: Sql): Promise<void> {
@@ -60,14 +60,14 @@ export async function refuseMightyRole(sql: Sql): Promise<void> {
   );
 }
 
-/** The name of the current role where it is a superuser or bypasses row-level security, else undefined. */
+/** The name of the current role if it is a superuser or bypasses row-level security, otherwise undefined. */
 export async function privilegedRole(sql: Sql): Promise<string | undefined> {
   const [role] = await sql<{ name: string }[]>`
     select rolname as name from pg_roles where rolname = current_user and (rolsuper or rolbypassrls)`;
   return role?.name;
 }
 
-/** What is to be run before the logins can act as the roles. */
+/** The statements that let the logins act as the roles. */
 async function missingRoleStatements(sql: Sql, logins: readonly string[]): Promise<string[]> {
   const found = await sql<{ name: string }[]>`select rolname as name from pg_roles where rolname = any(${[...ROLES]})`;
   const there = ROLES.filter((role) => found.some(({ name }) => name === role));
@@ -75,7 +75,7 @@ async function missingRoleStatements(sql: Sql, logins: readonly string[]): Promi
     (role) => `create role ${role} nologin nosuperuser nobypassrls`,
   );
   for (const login of logins) {
-    // Since PostgreSQL 16 the maker of a role is a member that may not act as it.
+    // Since PostgreSQL 16 the creator of a role is a member that may not act as it.
     const acts = await sql<{ name: string }[]>`
       select rolname as name from pg_roles where rolname = any(${[...there]}) and case
         when current_setting('server_version_num')::int >= 160000 then pg_has_role(${login}, oid, 'SET')
@@ -92,7 +92,7 @@ function toBeRunByAdministrator(statements: readonly string[]): DatabaseSetupErr
   );
 }
 
-/** A name as SQL quotes it. */
+/** A name, quoted for SQL. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

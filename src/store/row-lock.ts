@@ -5,10 +5,10 @@ import type { Table } from "./tables.js";
 import type { OrdinaryTransaction, RowLock } from "./transaction.js";
 
 /**
- * Makes a function that locks a tenant's row until the transaction ends, and reads it. Other transactions can read the row;
- * those that lock, change or delete it wait. Two statements in one trip: a statement that waits for a lock sees the locked row
- * as it is then, but all other rows as they were before.
- * @param key the columns that name the row within the tenant.
+ * Makes a function that locks a tenant's row until the transaction ends, and reads it. Other transactions can read the
+ * row, but wait to lock, change or delete it. It takes two statements in one trip, because a statement that waits for a
+ * lock sees the locked row as of then, but all other rows as of before.
+ * @param key the columns that identify the row within the tenant.
  */
 export function lockedRead<Input, Output>(
   table: Table,
@@ -20,7 +20,7 @@ export function lockedRead<Input, Output>(
     lock: boundQuery<Input, boolean, true>({
       table,
       kind: "read",
-      // Rows can still be referred to: every log row refers to its tenant.
+      // Other rows can still refer to the row: every log row refers to its tenant.
       sql: `select true from ${table} where tenant_id = :tenant${conditions.join("")} for no key update`,
       parameters: key,
       sortKey: () => "",

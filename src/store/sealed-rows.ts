@@ -4,14 +4,14 @@ import { defineStatement, type Statement, type Table } from "./statement.js";
 /** The purposes of the keys that seal rows. */
 export type SealingPurpose = "data" | "cvc";
 
-/** A column that holds a sealed value: under which key, and as which field of its row. */
+/** A column that holds a sealed value, with its key purpose and its field name. */
 export interface SealedColumn {
   readonly name: string;
   readonly purpose: SealingPurpose;
   readonly field: string;
   /** The plain columns that it is bound to. */
   readonly bound?: readonly string[];
-  /** The plain column that held the value in releases that did not seal it. Empty once it is sealed. */
+  /** The plain column that held the value in releases that did not seal it. Empty once the value is sealed. */
   readonly plain?: string;
 }
 
@@ -20,7 +20,7 @@ export interface SealedTable {
   readonly table: Table;
   readonly key: string;
   readonly keyType: "text" | "uuid" | "bytea";
-  /** Whether changes to its rows are compared by a revision: one that is sealed again counts as changed. */
+  /** Whether changes to its rows compare a revision. A row that is sealed again counts as changed. */
   readonly hasRevision: boolean;
   readonly columns: readonly SealedColumn[];
 }
@@ -33,7 +33,10 @@ const label = (plain: string): SealedColumn => ({ ...one("label", "name"), plain
 const byId = { key: "id", keyType: "uuid", hasRevision: false } as const;
 const versioned = { ...byId, hasRevision: true } as const;
 
-/** The plain columns that sealed values of the same row are bound to: what decides who may see or use them, and how. */
+/**
+ * The plain columns that sealed values of the same row are bound to: those that decide who may see or use the values,
+ * and how.
+ */
 export const BOUND = {
   applications: ["type"],
   application_keys: ["application_id", "key_hash"],
@@ -45,11 +48,11 @@ export const BOUND = {
   payments: ["connection_id", "token_id", "containers", "status", "provider_id"],
   refunds: ["payment_id"],
   three_ds_sessions: ["token_id", "payment_id"],
-  // The revision: data and attributes that were written apart do not open together.
+  // The revision: data and attributes from different writes do not open together.
   tokens: ["type", "containers", "revision", "fingerprint", "dedupe_key"],
 } as const;
 
-/** Every sealed column there is; a test compares this with the schema. */
+/** Every sealed column; a test compares this with the schema. */
 export const SEALED_TABLES: readonly SealedTable[] = [
   { table: "members", ...byId, columns: [one("profile", "profile")] },
   { table: "invitations", ...byId, columns: [one("email", "email")] },
@@ -77,7 +80,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: [one("fields", "connection", BOUND.connections), label("display_name")],
   },
   { table: "failed_runs", ...byId, columns: [one("record", "failed_run")] },
-  // Work on payments goes on between reading and writing: it must not find that they changed.
+  // Work on a payment continues between reading and writing, and must not find the row changed.
   { table: "payments", ...byId, columns: [one("record", "payment", BOUND.payments)] },
   { table: "refunds", ...byId, columns: [one("record", "refund", BOUND.refunds)] },
   { table: "three_ds_sessions", ...byId, columns: [one("record", "three_ds_session", BOUND.three_ds_sessions)] },
@@ -95,7 +98,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   },
 ];
 
-/** A stretch of a table, in the order of its key. Keys are as PostgreSQL writes them as text. */
+/** A stretch of a table in key order. Keys are in PostgreSQL's text form. */
 export interface Stretch {
   readonly after: string | undefined;
   /** Inclusive. Absent: to the end. */
@@ -105,7 +108,7 @@ export interface Stretch {
 /** The key versions that new values are sealed under. */
 export type CurrentVersions = Readonly<Record<SealingPurpose, number>>;
 
-/** A row with its sealed columns, in the order of the table's description, and the plain ones that belong to them. */
+/** A row with its sealed columns in the order of the table's description, and their plain columns. */
 export interface SealedRow {
   readonly key: string;
   readonly sealed: readonly (Buffer | null)[];
@@ -118,19 +121,19 @@ export interface Resealed {
   readonly to: readonly (Buffer | null)[];
 }
 
-/** What is asked about one table's sealed rows. */
+/** The statements on the sealed rows of one table. */
 export interface SealedRowStatements {
-  /** The key of the row that ends the next stretch of so many rows. Null: fewer are left. */
+  /** The key of the last row of the next stretch with this many rows. Null: fewer are left. */
   readonly endOf: Statement<{ readonly after: string | undefined; readonly rows: number }, string | null>;
-  /** The rows of a stretch of which something is sealed under another key than the current. */
+  /** The rows of a stretch with a value that is not sealed under the current key. */
   readonly stale: Statement<Stretch & { readonly current: CurrentVersions }, readonly SealedRow[]>;
-  /** How many they are. */
+  /** The number of those rows. */
   readonly countStale: Statement<Stretch & { readonly current: CurrentVersions }, number>;
-  /** Puts values that were sealed anew in place of themselves. Answers whether nobody has changed the row meanwhile. */
+  /** Replaces values with the same values sealed again. Returns whether the row was unchanged meanwhile. */
   readonly replace: Statement<Resealed, boolean>;
 }
 
-/** Makes the statements for a table. Once for each: a flight knows its statements by identity. */
+/** Makes the statements for a table. Call it once per table, because transactions identify statements by reference. */
 export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatements {
   const { table, key, keyType, columns } = sealedTable;
   const plainColumns = [...new Set(columns.flatMap(({ bound = [], plain }) => (plain ? [...bound, plain] : bound)))];
@@ -186,7 +189,7 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
   };
 }
 
-/** The condition on rows of which something is sealed under another key than the current. */
+/** The condition on rows with a value that is not sealed under the current key. */
 function staleness(columns: SealedTable["columns"], current: CurrentVersions): string {
   // Layout of a sealed value: format (1), key version (4), ... `<>` with null is not true.
   return columns
@@ -208,7 +211,7 @@ function replaceStatement({ table, key, keyType, hasRevision, columns }: SealedT
           ...columns.map((column, index) => [column.name, to[index] ?? null]),
           ...columns.flatMap(({ plain }) => (plain ? [[plain, ""]] : [])),
         ]);
-        // Every sealed value is unlike all others: the same bytes mean that nobody has written meanwhile.
+        // No two sealed values are alike, so equal bytes mean that the row was not written meanwhile.
         const unchanged = columns.map(
           (column, index) => sql`and ${sql(column.name)} is not distinct from ${from[index] ?? null}`,
         );

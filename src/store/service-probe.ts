@@ -2,22 +2,22 @@ import { randomUUID } from "node:crypto";
 import type { Sql } from "./connect.js";
 import { tellsOfDisk } from "./disk-probe.js";
 
-/** How tenants are served. */
+/** The state of service to tenants. */
 export interface ServiceProbe {
   /** By the database's clock. */
   readonly time: Date;
-  /** Nodes that hold tenants: one but in a cluster. */
+  /** The number of nodes that hold tenants: one without a cluster. */
   readonly nodes: number;
-  /** Those that fail their tenants. */
+  /** The number of nodes that fail their tenants. */
   readonly failing: number;
-  /** A failing node refuses writes. */
+  /** Whether a failing node refuses writes. */
   readonly refusesWrites: boolean;
 }
 
 /**
- * Reads and writes as a tenant does, on each node that holds tenants, and rolls back. The tenants are made up: what is read
- * is absent, and what is written is never committed.
- * @throws where the database itself does not answer.
+ * Reads and writes as a tenant does, on each node that holds tenants, and rolls back. The tenants are made up: reads
+ * find no row, and writes are never committed.
+ * @throws if the database itself does not answer.
  */
 export async function probeService(sql: Sql): Promise<ServiceProbe> {
   const [clock] = await sql<{ now: Date; isCluster: boolean }[]>`
@@ -26,7 +26,7 @@ export async function probeService(sql: Sql): Promise<ServiceProbe> {
   const tenants = clock.isCluster ? await tenantsByNode(sql) : [randomUUID()];
   const errors: unknown[] = [];
   for (const tenantId of tenants) {
-    // One after the other, since they share a connection.
+    // One after the other, because they share a connection.
     await serveOnce(sql, tenantId).catch((error: unknown) => errors.push(error));
   }
   return {
@@ -37,10 +37,10 @@ export async function probeService(sql: Sql): Promise<ServiceProbe> {
   };
 }
 
-/** Enough for each of ten nodes to get one, but for once in 10^11 times. */
+/** Enough to find a tenant for each of ten nodes, with a failure rate of 10^-11. */
 const MADE_UP = 256;
 
-/** Makes tenants up until each node has one. One in a cluster over which the vault is not distributed. */
+/** Makes up tenants until each node has one. One tenant if the vault is not distributed over the cluster. */
 async function tenantsByNode(sql: Sql): Promise<readonly string[]> {
   const [vault] = await sql`
     select 1 from pg_dist_partition where logicalrelid = to_regclass('tenants') and partmethod = 'h'`;
@@ -59,7 +59,7 @@ class RolledBack extends Error {}
 async function serveOnce(sql: Sql, tenantId: string): Promise<void> {
   try {
     await sql.begin(async (tx) => {
-      // A cluster sends this on to its nodes, and no setting by a function.
+      // A cluster propagates this to its nodes, but not a setting made by a function.
       await tx.unsafe(`set local app.tenant_id = '${tenantId}'`);
       await tx`select id from tokens where tenant_id = ${tenantId} and id = ${tenantId}`;
       await tx`insert into due ${tx({ tenant_id: tenantId, kind: "probe", due_at: new Date(0) })}`;

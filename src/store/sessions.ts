@@ -5,7 +5,7 @@ import { byteaArray } from "./parameters.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-/** The columns that tell whose a session is, and until when. */
+/** The columns that say whose a session is, and when it expires. */
 export interface SessionColumns {
   readonly id: Uuid;
   readonly key_hash: Buffer;
@@ -14,7 +14,7 @@ export interface SessionColumns {
   /** Null until it is authorized. */
   readonly authorized_by: Uuid | null;
   readonly expires_at: Date;
-  /** Sealed. Null where the tenant's keys were made before rights were sealed. */
+  /** Sealed. Null if the tenant's keys are older than the sealing of rights. */
   readonly rights: Buffer | null;
 }
 
@@ -45,7 +45,7 @@ export const findSessionByNonce = defineStatement<Buffer, SessionColumns | null,
 
 export interface SessionAuthorization {
   readonly id: Uuid;
-  /** This and the rules are empty where the rights are sealed. */
+  /** This and the rules are empty if the rights are sealed. */
   readonly permissions: readonly string[];
   readonly rules: readonly JsonObject[];
   readonly rights: Buffer | null;
@@ -53,7 +53,7 @@ export interface SessionAuthorization {
   readonly expires_at: Date;
 }
 
-/** Gives a session its rights, once. Answers whether nobody did before. */
+/** Gives a session its rights, once. Returns false if it already had them. */
 export const authorizeSession = defineStatement<SessionAuthorization, boolean, unknown>({
   table: "sessions",
   kind: "write",
@@ -68,22 +68,22 @@ export const authorizeSession = defineStatement<SessionAuthorization, boolean, u
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** What a session key is good for: its own rights, within those that its authorizer has now. */
+/** The rights of a session key: its own, limited by its authorizer's current rights. */
 export interface SessionRow extends SessionColumns {
   readonly revision: number;
   readonly settings: JsonObject;
   readonly application_type: string;
-  /** Null until it is authorized, and empty where its rights are sealed. */
+  /** Null until it is authorized; empty if its rights are sealed. */
   readonly permissions: string[] | null;
   readonly rules: JsonObject[] | null;
-  /** Null until it is authorized, and once its authorizer is deleted. */
+  /** Null until it is authorized, and after its authorizer was deleted. */
   readonly authorizer_type: string | null;
   readonly authorizer_permissions: string[] | null;
   readonly authorizer_rules: JsonObject[] | null;
   readonly authorizer_definition: Buffer | null;
 }
 
-/** Finds a session that is not over by its key's hash. */
+/** Finds an unexpired session by its key's hash. */
 export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow>({
   table: "sessions",
   kind: "read",
@@ -103,5 +103,5 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
   answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });
 
-/** Deletes sessions that are over. */
+/** Deletes expired sessions. */
 export const deleteDueSessions = defineRemoval("sessions", "expires_at");

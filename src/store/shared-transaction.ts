@@ -9,11 +9,11 @@ import type { CommitMarker, OrdinaryTransaction, TransactionStart, Work } from "
 import type { Connection, Execution, StepEnd } from "./wire/connection.js";
 import { PreparedStatement } from "./wire/prepared-statement.js";
 
-/** The revision that all callers of a transaction were authorized under, or "unguarded" for work of our own. */
+/** The revision that all requests of a transaction were authorized under, or "unguarded" for our own work. */
 export type Guard = number | "unguarded";
 
 export type TransactionResult =
-  /** Committed. Work that threw before it wrote anything appears with its error. */
+  /** Committed. Includes work that threw before it wrote anything, with its error. */
   | { readonly kind: "committed"; readonly requests: readonly BatchedRequest[] }
   /** Nothing is stored. `culprit` is the index of the work that threw after it had written. */
   | {
@@ -23,7 +23,10 @@ export type TransactionResult =
       /** The table that the failed statement writes. */
       readonly table?: string | undefined;
     }
-  /** The commit was sent and not acknowledged: the marker tells whether it happened, once the process `backend` is at rest. */
+  /**
+   * The commit was sent but not acknowledged. The marker shows whether it happened, once the process `backend` has
+   * ended.
+   */
   | {
       readonly kind: "unknown";
       readonly marker: CommitMarker;
@@ -31,22 +34,22 @@ export type TransactionResult =
       readonly requests: readonly BatchedRequest[];
     };
 
-/** How a transaction is run. */
+/** How to run a transaction. */
 export interface RunOptions extends TransactionStart {
   readonly tenantId: TenantId;
   readonly guard: Guard;
-  /** Has the connection plan its statements again. */
+  /** Makes the connection plan its statements again. */
   readonly plansAgain: boolean;
   /**
-   * Works await nothing but the transaction, which waits for no other event then, and their statements run in the order of
-   * locks. Else there is one work, whose statements run in the order of its calls.
+   * If true, each work awaits only the transaction, which then waits for no other event, and statements run in lock
+   * order. Otherwise there is one work, and its statements run in call order.
    */
   readonly isShared: boolean;
 }
 
 /**
- * Runs works of one tenant in one transaction. `begin`, the tenant, the guard and the first statements are one step, and so
- * are the last statements and `commit`: work without a query is one trip to the database.
+ * Runs works of one tenant in one transaction. `begin`, the tenant, the guard and the first statements are one step,
+ * and so are the last statements and `commit`: work without a query takes one trip to the database.
  */
 export async function runTransaction(
   { connection, engine }: Opened,
@@ -70,7 +73,7 @@ export async function runTransaction(
     const isLast = requests.every((request) => request.isDone);
     const ending = new StatementBatch();
     if (isLast) for (const request of requests) request.joinLastTo(ending);
-    // Also work that asks for nothing is guarded: what it answers is for callers who still have their rights.
+    // The guard runs even for work without statements: its answer is for callers who still have their rights.
     if (isLast && batch.isEmpty && ending.isEmpty && !isOpen && guard === "unguarded")
       return { kind: "committed", requests };
 
@@ -95,7 +98,7 @@ export async function runTransaction(
         : ({ kind: "aborted", error: end.error } as const);
       return { ...aborted, table: end.failed.table };
     }
-    // In a transaction that has failed, `commit` rolls back and says so.
+    // In a failed transaction, `commit` rolls back and reports that.
     if (commit && commit.tag !== "COMMIT") return { kind: "aborted", error: new ConnectionLost() };
     try {
       batch.deliver();
@@ -113,8 +116,8 @@ function started(work: Work<unknown, OrdinaryTransaction>, engine: Engine, optio
 }
 
 /**
- * Until every work has ended or waits for an output: a tick that a promise's callback asks for comes after all callbacks of
- * promises. A turn of the event loop would be enough too, and takes 30 ms where hundreds of requests arrive in each.
+ * Resolves when every work has ended or awaits an output: a tick requested in a promise callback runs after all promise
+ * callbacks. A turn of the event loop would also do, but takes 30 ms if hundreds of requests arrive in each.
  */
 function everyoneWaits(): Promise<void> {
   return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
@@ -130,7 +133,7 @@ function errorOf(request: BatchedRequest | undefined): unknown {
     : new Error("work awaited something outside its transaction");
 }
 
-/** A statement of the transaction itself, which answers nothing that is read. */
+/** A statement of the transaction itself, without rows to read. */
 class Command implements Execution {
   readonly statement: PreparedStatement;
   readonly writeValues: Execution["writeValues"];
@@ -159,7 +162,7 @@ const SET_TENANT = new PreparedStatement(
   [],
 );
 
-/** Fails, by a division by zero, unless a live tenant has the revision that the callers were authorized under. */
+/** Fails with a division by zero unless an active tenant has the revision that the requests were authorized under. */
 const CHECK_REVISION = boundQuery<number, undefined, undefined>({
   kind: "read",
   table: "tenants",
@@ -185,8 +188,8 @@ function addOpening(connection: Connection, engine: Engine, options: RunOptions)
 }
 
 /**
- * Citus sends `set local` on to its workers, and no other way of setting: without it they show no rows. Such a text is made
- * for each tenant and is not kept.
+ * Citus propagates `set local` to its workers, and no other form of setting. Without it the workers show no rows. The
+ * text is made for each tenant and not kept.
  */
 function setTenant(engine: Engine, tenantId: TenantId): Command {
   return engine === "citus"
@@ -195,7 +198,7 @@ function setTenant(engine: Engine, tenantId: TenantId): Command {
     : new Command(SET_TENANT, (out) => out.textValue(tenantId));
 }
 
-/** The commit was sent, and what became of it was not said, or not said clearly: any error that it answers counts as such. */
+/** Whether the commit was sent and has no clear answer. Any error in answer to it counts as unclear. */
 function isUnknown(end: StepEnd, commit: Command): boolean {
   return end.kind === "lost" ? end.wasSent : end.kind === "failed" && end.failed === commit;
 }

@@ -7,7 +7,7 @@ import { defineStatement } from "./statement.js";
 /** A page of the simulator's books. */
 export interface SimulatorRow {
   readonly reference: string;
-  /** What the simulator wrote there, by itself. */
+  /** The simulator's own records. */
   readonly ledger: JsonObject;
   readonly revision: number;
 }
@@ -32,7 +32,7 @@ export const lockSimulatorPayment = lockedRead(
   readSimulatorPayment,
 );
 
-/** Answers whether the page was free. */
+/** Returns whether the page was free. */
 export const insertSimulatorPayment = defineStatement<Omit<SimulatorRow, "revision">, boolean, unknown>({
   table: "simulator_payments",
   kind: "write",
@@ -46,7 +46,7 @@ export const insertSimulatorPayment = defineStatement<Omit<SimulatorRow, "revisi
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Writes on a page that is locked. */
+/** Writes to a locked page. */
 export const updateSimulatorPayment = boundWrite<Pick<SimulatorRow, "reference" | "ledger">>({
   table: "simulator_payments",
   sql: `

@@ -6,11 +6,11 @@ import type { MessageWriter } from "./wire/message-writer.js";
 import { PreparedStatement } from "./wire/prepared-statement.js";
 
 /**
- * Statements that are put together for each call, by template strings: what aggregates off the hot path still do. Their
- * values travel as text, under types that are guessed.
+ * Statements that template strings put together for each call. Aggregates off the hot path still use them. Values
+ * travel as text with guessed types.
  */
 
-/** A value with a type of its own, as text. */
+/** A value with an explicit type, as text. */
 class Typed {
   readonly type: number;
   readonly text: string;
@@ -21,7 +21,7 @@ class Typed {
   }
 }
 
-/** Rows to insert, columns to set, or names. Which of them, what stands before tells. */
+/** Rows to insert, columns to set, or names. The text before it decides which. */
 class Listed {
   readonly of: string | readonly string[] | object | readonly object[];
 
@@ -36,7 +36,7 @@ type Value = Scalar | readonly string[] | object;
 /** A statement, or a part of one, with its values. */
 export class SqlText<out Row = never> {
   readonly parts: readonly (string | { readonly value: Scalar })[];
-  /** What its rows are. Nothing checks this. */
+  /** The type of its rows, which nothing checks. */
   declare readonly row?: Row;
 
   constructor(parts: SqlText["parts"]) {
@@ -89,7 +89,10 @@ function tagged(strings: TemplateStringsArray, values: readonly (Value | SqlText
   return parts;
 }
 
-/** Of one of several fragments that follow each other. @throws {TypeError} */
+/**
+ * Takes a fragment, or several that follow each other.
+ * @throws {TypeError}
+ */
 function partsOf(fragment: unknown): SqlText["parts"] {
   if (!(fragment instanceof SqlText)) throw new TypeError("a list is neither of texts nor of fragments");
   return fragment.parts;
@@ -139,10 +142,10 @@ function numbered(text: string, values: readonly Scalar[]): SqlText["parts"] {
     .map((part, index) => (index % 2 === 0 ? part : { value: values[Number(part) - 1] ?? null }));
 }
 
-/** Texts that were parsed before: their names need not be made again. */
+/** Parsed texts, whose names need not be computed again. */
 const known = new LRUCache<string, PreparedStatement>({ max: 2_000 });
 
-/** A run of such a statement. Rows are objects by the names of their columns. */
+/** A run of a text statement. Rows are objects keyed by column name. */
 export class TextExecution<Row> implements Execution {
   readonly statement: PreparedStatement;
   readonly rows: Row[] = [];
@@ -192,7 +195,7 @@ function typeOf(value: Scalar): number {
 
 function textOf(value: Exclude<Scalar, null | Uint8Array>): string {
   if (value instanceof Typed) return value.text;
-  // PostgreSQL refuses the text in place of a time that is none.
+  // PostgreSQL rejects the text that replaces an invalid time.
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "no time" : value.toISOString();
   return String(value);
 }

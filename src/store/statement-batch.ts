@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import type { Connection } from "./wire/connection.js";
 
-/** What every statement of a transaction may refer to. */
+/** Values that every statement of a transaction may refer to. */
 export interface StatementContext {
   readonly tenantId: TenantId;
   /** When the transaction started. */
@@ -9,38 +9,35 @@ export interface StatementContext {
 }
 
 /**
- * A statement that requests of one transaction run together: their inputs go to the database in as few messages as can be.
- * Made once, at the top of the module that owns its table.
+ * A statement that requests of one transaction run together, with their inputs in as few messages as possible. Create
+ * it once, at the top of the module that owns its table.
  */
 export interface Statement<Input, Output> {
   readonly kind: "read" | "write";
-  /** Enqueued in an ordinary transaction, it runs with the commit: see {@link StatementBatch}. */
+  /** If enqueued in an ordinary transaction, it runs with the commit: see {@link StatementBatch}. */
   readonly isAtCommit: boolean;
-  /** Whether a write has changed anything, by its output. */
+  /** Whether a write has changed anything, judged by its output. */
   hasWritten(output: Output): boolean;
-  /** Adds an input to the next step of a transaction. Without `answer` the output is not wanted. */
+  /** Adds an input to the next step of a transaction. Without `answer` the output is dropped. */
   joinTo(batch: StatementBatch, input: Input, answer?: (output: Output) => void): void;
 }
 
 /** All inputs of one statement in one step. */
 export interface StatementGroup {
-  /** Its place in the order of locks. */
+  /** Its position in lock order. */
   readonly rank: number;
-  /** Adds what is to be run to the connection's step. */
+  /** Adds its executions to the connection's step. */
   addTo(connection: Connection, context: StatementContext): void;
-  /** Makes the outputs of the rows that came. */
+  /** Makes the outputs from the received rows. */
   read(): void;
-  /** Hands the outputs out. */
+  /** Passes the outputs to their requests. */
   deliver(): void;
 }
 
-/**
- * The order in which the statements of a step run: the order of locks, which is the same in every transaction, or the order of
- * the calls.
- */
+/** The order of the statements in a step: lock order, which is the same in every transaction, or call order. */
 export type StatementOrder = "locks" | "calls";
 
-/** What all requests of a transaction want run in its next step. */
+/** The statements that all requests of a transaction want in its next step. */
 export class StatementBatch {
   readonly #order: StatementOrder;
   readonly #groups: StatementGroup[] = [];
@@ -57,21 +54,24 @@ export class StatementBatch {
     this.#groups.push(group);
   }
 
-  /** Whether another input may join a group. In the order of the calls, only one that follows at once may. */
+  /** Whether another input may join a group. In call order, only the very next call may. */
   mayJoin(group: StatementGroup): boolean {
     return this.#order === "locks" || this.#groups.at(-1) === group;
   }
 
   /**
-   * Adds everything to the connection's step.
-   * @throws where a value cannot be encoded. Nothing was sent then.
+   * Adds all statements to the connection's step.
+   * @throws if a value cannot be encoded. Then nothing was sent.
    */
   addTo(connection: Connection, context: StatementContext): void {
     if (this.#order === "locks") this.#groups.sort((a, b) => a.rank - b.rank);
     for (const group of this.#groups) group.addTo(connection, context);
   }
 
-  /** Hands the answers out, after all of the step has succeeded. @throws where one is not as it should be. */
+  /**
+   * Passes the answers on, after the whole step has succeeded.
+   * @throws if an answer is malformed.
+   */
   deliver(): void {
     for (const group of this.#groups) group.read();
     for (const group of this.#groups) group.deliver();
@@ -79,13 +79,13 @@ export class StatementBatch {
 }
 
 /**
- * The group of one statement in the batch that is being filled. Batches are filled one after the other, so that one is
- * remembered, until it is sent: it holds the inputs.
+ * The group of one statement in the batch that is being filled. Batches are filled one after the other, so it remembers
+ * only one, until that is sent. The group holds the inputs.
  */
 export class CurrentGroup<Group extends StatementGroup> {
   #current: { readonly batch: StatementBatch; readonly group: Group } | undefined;
 
-  /** The group in a batch, which is made at the statement's first input. */
+  /** Returns the group in a batch. The statement's first input makes it. */
   in(batch: StatementBatch, make: () => Group): Group {
     if (this.#current?.batch !== batch || !batch.mayJoin(this.#current.group)) {
       this.#current = { batch, group: make() };
@@ -99,7 +99,7 @@ export class CurrentGroup<Group extends StatementGroup> {
   }
 }
 
-/** The inputs of one statement, in the order of their sort keys, and who waits for an output. */
+/** The inputs of one statement in the order of their sort keys, with the callbacks for its outputs. */
 export class GroupedInputs<Input, Output> {
   readonly #items: { input: Input; key: string; answer: ((output: Output) => void) | undefined }[] = [];
   #outputs: readonly Output[] = [];
@@ -108,7 +108,7 @@ export class GroupedInputs<Input, Output> {
     this.#items.push({ input, key, answer });
   }
 
-  /** Rows are locked in one order everywhere. */
+  /** The inputs, sorted. All transactions lock rows in this order. */
   sorted(): readonly Input[] {
     if (this.#items.length > 1) this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
     return this.#items.map(({ input }) => input);
@@ -128,8 +128,8 @@ export class GroupedInputs<Input, Output> {
 }
 
 /**
- * Sizes that inputs are cut into. Each size is a prepared statement of its own on each connection, so that there must not be
- * a hundred of them; 8 down to 1 are all there because most batches are small.
+ * The sizes that inputs are cut into. Each size is a separate prepared statement on each connection, so there must be
+ * few. 8 down to 1 are complete because most batches are small.
  */
 const SIZES = [64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1] as const;
 

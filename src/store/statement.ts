@@ -21,29 +21,29 @@ export type Query<Row> = SqlText<Row>;
 interface Shared<Input> {
   readonly table: Table;
   /**
-   * Before all else on its table in one step, whichever request asked first: a look that is not to see half of another's
-   * change, or a removal that is not to take what another puts in its place.
+   * Runs before all other statements on its table in one step, whichever request called first. For a read that must not
+   * see half of another request's change, or a delete that must not take another request's replacement.
    */
   readonly comesFirst?: boolean;
-  /** Inputs of one transaction are sorted by this, so that rows are locked in one order everywhere. */
+  /** Sorts the inputs of one transaction. All transactions lock rows in this order. */
   sortKey(input: Input): string;
 }
 
-/** How a statement that many requests of a tenant share is run, its text made for each step. */
+/** Defines a statement that many requests of a tenant share. Its text is made for each step. */
 export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
   readonly kind: "read" | "write";
-  /** The queries for all inputs of a step. `at` is the time of the transaction. */
+  /** The queries for all inputs of a step. `at` is the transaction's time. */
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
-  /** The answers in the order of the inputs, given the rows of each query. */
+  /** Returns the answers in the order of the inputs, from the rows of each query. */
   answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
-/** A statement whose answer nobody asks for. */
+/** A statement whose answer is not used. */
 export interface WriteDefinition<Input> extends Shared<Input> {
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }
 
-/** A statement that answers each of its inputs. New ones are bound: see bound-statement.ts. */
+/** A statement with an answer for each input. Use a bound one for new code: see bound-statement.ts. */
 export function defineStatement<Input, Output, Row>(
   definition: StatementDefinition<Input, Output, Row>,
 ): Statement<Input, Output> {
@@ -59,7 +59,7 @@ export function defineStatement<Input, Output, Row>(
   };
 }
 
-/** A statement whose answer nobody waits for: it goes with the next step, or with the commit. */
+/** A statement without an answer. It runs with the next step or the commit. */
 export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
   return defineStatement<Input, never, unknown>({
     kind: "write",
@@ -103,7 +103,7 @@ class TextGroup<Input, Output, Row> implements StatementGroup {
   }
 }
 
-/** Cuts inputs into prepared sizes: one query each. */
+/** Cuts inputs into prepared sizes and makes one query for each. */
 export function inSizes<Input, Row>(
   inputs: readonly Input[],
   query: (piece: readonly Input[]) => Query<Row>,

@@ -1,17 +1,17 @@
 import type { Sql } from "./connect.js";
 
-/** A table that holds what the vault stores. */
+/** A table that holds the vault's data. */
 export interface StoredTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Its rows belong to tenants. */
+  /** Whether its rows belong to tenants. */
   readonly isOfTenants: boolean;
 }
 
 /** Bookkeeping: running work and applied migrations. */
 const LEFT_OUT = ["leases", "migrations"];
 
-/** Lists all tables of the schema but bookkeeping, each behind the tables that its foreign keys refer to. */
+/** Lists all tables of the schema except bookkeeping, each after the tables that its foreign keys refer to. */
 export async function listStoredTables(sql: Sql): Promise<readonly StoredTable[]> {
   const rows = await sql<{ name: string; columns: string[] }[]>`
     select table_name::text as name, array_agg(column_name::text order by ordinal_position) as columns

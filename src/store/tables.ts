@@ -1,4 +1,4 @@
-/** Tables that only ordinary transactions write. The statements on them run in the order of the calls. */
+/** Tables that only ordinary transactions write. Their statements run in call order. */
 const ORDINARY_TABLES = [
   "tenant_keys",
   "members",
@@ -22,13 +22,13 @@ const ORDINARY_TABLES = [
 ] as const;
 
 /**
- * The order in which a shared transaction locks rows, so that no two of them wait for each other crosswise. Ordinary
- * transactions follow it with what they run at the commit. Counters come last: their rows are shared by all requests of a
- * tenant, and a lock on them is to be held for the shortest time.
+ * The order in which shared transactions lock rows, which prevents deadlocks between them. Ordinary transactions follow
+ * it for the statements that run with the commit. Counters come last: all requests of a tenant share their rows, which
+ * must be locked for the shortest time.
  */
 const LOCK_ORDER = [
   "tenants",
-  // A writer of a code holds its token's row since an earlier step, or made up its id.
+  // A writer of a code has locked its token's row in an earlier step, or generated its id.
   "token_cvc",
   "tokens",
   "token_terms",
@@ -41,15 +41,15 @@ const LOCK_ORDER = [
 
 export type Table = (typeof ORDINARY_TABLES)[number] | (typeof LOCK_ORDER)[number];
 
-/** All tables of tenants. Rows refer only to those of tables that come before their own. */
+/** All tables of tenants. Rows refer only to rows of earlier tables. */
 export const TABLES: readonly Table[] = ["tenants", ...ORDINARY_TABLES, ...LOCK_ORDER.slice(1)];
 
 const RANKED: readonly Table[] = LOCK_ORDER;
 
-/** Where among the statements on its table a statement runs in one step. */
+/** Whether a statement runs first or last among those on its table in one step. */
 export type Position = "first" | "last" | undefined;
 
-/** The rank of a statement among those of a step. What locks no row of a shared transaction comes first. */
+/** The rank of a statement within a step. Statements that lock no row of a shared transaction come first. */
 export function rankOf(table: Table, position: Position): number {
   const within = position === "first" ? 0 : position === "last" ? 0.75 : 0.5;
   return RANKED.indexOf(table) + within;

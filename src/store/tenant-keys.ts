@@ -1,7 +1,6 @@
 import { type TenantId, VAULT } from "../base/ids.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
-/** A tenant key as it is stored. */
 export interface TenantKeyRow {
   readonly purpose: string;
   readonly version: number;
@@ -10,13 +9,13 @@ export interface TenantKeyRow {
   readonly state: string;
 }
 
-/** A tenant key with the tenant's revision that it was read at, and when it was made. */
+/** A tenant key with its creation time, and the tenant's revision at which it was read. */
 export interface ListedTenantKey extends TenantKeyRow {
   readonly auth_revision: number;
   readonly created_at: Date;
 }
 
-/** All keys of the tenant, or of the vault itself, which is no tenant. */
+/** All keys of a tenant, or of the vault itself, which is not a tenant. */
 export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey[], ListedTenantKey>({
   table: "tenant_keys",
   kind: "read",
@@ -34,9 +33,9 @@ export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey
   answers: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
-/** The id of the root key that wraps new keys. Undefined where none is registered. */
+/** The id of the root key that wraps new keys. Undefined if none is registered. */
 export const wrappingRootKey = defineStatement<"wrapping", string | undefined, { readonly id: string }>({
-  // Root keys are of no tenant. They are read here, and never locked.
+  // Root keys belong to no tenant. They are read here, but never locked.
   table: "tenant_keys",
   kind: "read",
   sortKey: () => "",
@@ -60,7 +59,7 @@ export interface KeyVersionName {
   readonly version: number;
 }
 
-/** Makes a current key one that only opens. Answers whether it was current. */
+/** Turns a current key into one that only opens. Returns whether it was current. */
 export const retireTenantKey = defineStatement<KeyVersionName, boolean, unknown>({
   table: "tenant_keys",
   kind: "write",
@@ -75,7 +74,7 @@ export const retireTenantKey = defineStatement<KeyVersionName, boolean, unknown>
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Destroys a key that nothing is sealed under any more: its wrapped bytes are gone. */
+/** Destroys the wrapped bytes of a key that no longer seals anything. */
 export const deleteRetiredTenantKey = defineWrite<KeyVersionName>({
   table: "tenant_keys",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,
@@ -93,7 +92,7 @@ export interface Rewrapping extends KeyVersionName {
   readonly root_key_id: string;
 }
 
-/** Puts a key that was wrapped anew in place of itself, unless another process was first. */
+/** Replaces a key with the same key wrapped again, unless another process was faster. */
 export const rewrapTenantKeyRow = defineWrite<Rewrapping>({
   table: "tenant_keys",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,
@@ -105,7 +104,7 @@ export const rewrapTenantKeyRow = defineWrite<Rewrapping>({
     ),
 });
 
-/** A key of that purpose and version that is there already stays. */
+/** Inserts a key. Leaves an existing one of that purpose and version unchanged. */
 export const insertTenantKeyIfMissing = defineWrite<TenantKeyRow>({
   table: "tenant_keys",
   sortKey: ({ purpose, version }) => `${purpose} ${version}`,
@@ -116,7 +115,7 @@ export const insertTenantKeyIfMissing = defineWrite<TenantKeyRow>({
     ),
 });
 
-/** Destroys all keys of a tenant: what is sealed under them can be opened by nobody any more. */
+/** Destroys all keys of a tenant. What they sealed can never be opened again. */
 export const deleteTenantKeys = defineWrite<TenantId>({
   table: "tenant_keys",
   sortKey: () => "",

@@ -12,18 +12,18 @@ export interface Waiting {
   readonly reject: (error: unknown) => void;
   readonly since: number;
   attempts: number;
-  /** It failed beside others: it runs alone now, so that a bad request fails only its caller. */
+  /** Whether it runs alone. Set after it failed in a batch, because a bad request must fail only its own caller. */
   alone: boolean;
 }
 
-/** A request that has just come. */
+/** A request that has just arrived. */
 export function waitingFor<T>(
   work: Work<T, OrdinaryTransaction>,
   guard: Guard,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): Waiting {
-  // The value that resolves is the one this same work returned.
+  // The resolved value is the one that this same work returned.
   let value: { readonly of: T } | undefined;
   return {
     guard,
@@ -38,11 +38,11 @@ export function waitingFor<T>(
   };
 }
 
-/** The requests of one tenant, in the order in which they came. */
+/** The requests of one tenant, in order of arrival. */
 export class TenantQueue {
   readonly tenantId: TenantId;
   readonly waiting: Waiting[] = [];
-  /** Transactions that are under way, and the requests in them. */
+  /** Transactions in flight. */
   transactions = 0;
   inFlight = 0;
   readonly #crowding = new Crowding();
@@ -51,19 +51,19 @@ export class TenantQueue {
     this.tenantId = tenantId;
   }
 
-  /** Whether a request more would be one too many. */
+  /** Whether another request would be too many. */
   isCrowded(now: number): boolean {
     return this.#crowding.isTooMany(this.waiting.length + this.inFlight, now);
   }
 
-  /** Whether a request was one too many so lately that the next burst is not waited for. */
+  /** Whether a request was rejected so recently that the next burst is not absorbed. */
   wasCrowded(now: number): boolean {
     return this.#crowding.isRemembered(now);
   }
 
   /**
-   * Takes the requests that came before a time and have not run yet. They may be queued behind others that have, and whose
-   * transaction was given up meanwhile.
+   * Takes requests that arrived before a time and have not run. They may be queued behind requests that have run, in a
+   * transaction that was cancelled meanwhile.
    */
   takeLate(before: number): Waiting[] {
     const isLate = ({ attempts, since }: Waiting) => attempts === 0 && since < before;
@@ -73,8 +73,8 @@ export class TenantQueue {
   }
 
   /**
-   * Whether enough requests wait for a transaction beside another one, or have waited since `before`: small transactions beside
-   * large ones took a fifth of all creates that could be served.
+   * Whether enough requests wait for an additional transaction, or have waited since `before`. Small transactions
+   * beside large ones took a fifth of the capacity for token creation.
    */
   isWorthATransaction(before: number): boolean {
     const [first] = this.waiting;
@@ -82,9 +82,9 @@ export class TenantQueue {
   }
 
   /**
-   * Takes the first request, and with it those that may share its transaction: of an equal guard, none that must run alone.
-   * They need not be next to each other: a caller that mixes in unknown keys, which are looked up without a guard, could
-   * otherwise have each request of the tenant run by itself.
+   * Takes the first request, and those that may share its transaction: with an equal guard, and none that must run
+   * alone. They need not be adjacent. Otherwise a caller that mixes in unknown keys, which are looked up without a
+   * guard, could make each request of the tenant run alone.
    */
   nextBatch(most: number): Waiting[] {
     const [first] = this.waiting;
@@ -100,13 +100,16 @@ export class TenantQueue {
   }
 }
 
-/** A request of a transaction that was committed, whose work has not ended. */
+/** A request of a committed transaction whose work has not ended. */
 export interface Unsettled {
   readonly waiting: Waiting;
   readonly request: BatchedRequest;
 }
 
-/** Tells each request of a transaction that was committed what came of it. @returns those whose work has not ended. */
+/**
+ * Gives each request of a committed transaction its outcome.
+ * @returns the requests whose work has not ended.
+ */
 export function settle(batch: readonly Waiting[], requests: readonly BatchedRequest[]): Unsettled[] {
   const left: Unsettled[] = [];
   for (const [index, waiting] of batch.entries()) {

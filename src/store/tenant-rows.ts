@@ -1,8 +1,8 @@
 import { defineStatement, defineWrite, type Statement, TABLES, type Table } from "./statement.js";
 
 /**
- * What a deleted tenant's rows are told apart by within the tenant: the rest of each table's primary key. `kept` are the
- * row that says that the tenant was there, and the note that there is something to remove.
+ * The columns that identify a deleted tenant's rows within the tenant: the rest of each table's primary key. `kept`
+ * marks the row that records that the tenant existed, and the note that something is left to remove.
  */
 const KEYS: Readonly<Record<Table, string | "kept">> = {
   tenants: "kept",
@@ -36,21 +36,21 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   audit_heads: "number",
 };
 
-/** How a table is emptied of a tenant. */
+/** The statements that delete a tenant's rows from a table. */
 export interface Removal {
-  /** Deletes the first so many rows, where there are that many; answers how many it deleted. */
+  /** Deletes the first rows, up to this many, if there are that many. Returns how many it deleted. */
   readonly some: Statement<number, number>;
-  /** Deletes what is left. */
+  /** Deletes the remaining rows. */
   readonly rest: Statement<"all", never>;
 }
 
-/** Against the order in which rows are locked: rows that refer to others go before those. */
+/** In reverse lock order: rows are deleted before the rows that they refer to. */
 export const REMOVALS: readonly Removal[] = TABLES.toReversed().flatMap((table) => {
   const key = KEYS[table];
   return key === "kept" ? [] : [removalOf(table, key)];
 });
 
-/** Names of tables and columns are ours, so that they can stand in the text of a query. */
+/** The names of tables and columns are ours, and therefore safe in the text of a query. */
 function removalOf(table: Table, key: string): Removal {
   const some = `
     delete from ${table} where tenant_id = $1::uuid and (${key}) <= (

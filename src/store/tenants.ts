@@ -58,7 +58,7 @@ export interface TenantChange {
   readonly modified_by: Uuid;
 }
 
-/** Changes a tenant, and raises the revision that callers are authorized under. */
+/** Changes a tenant, and increments the revision that requests are authorized under. */
 export const updateTenant = boundWrite<TenantChange>({
   table: "tenants",
   sql: `
@@ -74,8 +74,8 @@ export const updateTenant = boundWrite<TenantChange>({
 });
 
 /**
- * Raises the revision that callers are authorized under. Part of every change to keys, applications, rules, settings or
- * state: what was authorized before fails from the commit on.
+ * Increments the revision that requests are authorized under. Part of every change to keys, applications, rules,
+ * settings or state: earlier authorizations fail once it commits.
  */
 export const raiseAuthRevision = boundWrite<TenantId>({
   table: "tenants",
@@ -88,13 +88,13 @@ export const raiseAuthRevision = boundWrite<TenantId>({
 
 export interface TenantEnd {
   readonly modified_by: Uuid;
-  /** By which the vault knows later that it deleted the tenant itself. */
+  /** Proves later that the vault deleted the tenant itself. */
   readonly closing_mac: Buffer;
 }
 
 /**
- * Ends a tenant for good, and forgets what it was called. Its row stays, so that its id is never another's. Answers whether
- * it was active.
+ * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
+ * tenant was active.
  */
 export const closeTenant = defineStatement<TenantEnd, boolean, unknown>({
   table: "tenants",
@@ -110,7 +110,7 @@ export const closeTenant = defineStatement<TenantEnd, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Of the tenant's plan; null: what the configuration says. Answers whether there is such a tenant. */
+/** Sets the number that the tenant's plan includes; null: the configuration's. Returns whether the tenant exists. */
 export const setIncludedTokens = defineStatement<number | null, boolean, unknown>({
   table: "tenants",
   kind: "write",
@@ -124,7 +124,10 @@ export const setIncludedTokens = defineStatement<number | null, boolean, unknown
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** The ids of all tenants, a thousand at a time. For whoever owns the tables: row-level security shows others their own. */
+/**
+ * The ids of all tenants, a thousand at a time. Only for the owner of the tables: row-level security shows other roles
+ * only their own tenant.
+ */
 export async function listTenantIds(owner: Sql, after: TenantId | undefined): Promise<readonly TenantId[]> {
   const rows = await owner<{ tenant_id: TenantId }[]>`
     select tenant_id from tenants ${after === undefined ? owner`` : owner`where tenant_id > ${after}`}

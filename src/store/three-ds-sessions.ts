@@ -26,7 +26,7 @@ export const insertThreeDSSession = defineWrite<Pick<ThreeDSSessionRow, "id" | "
     }),
 });
 
-/** A session that is not over its time. */
+/** A session that has not expired. */
 export const readThreeDSSession = defineStatement<Uuid, ThreeDSSessionRow | null, ThreeDSSessionRow>({
   table: "three_ds_sessions",
   kind: "read",
@@ -40,10 +40,10 @@ export const readThreeDSSession = defineStatement<Uuid, ThreeDSSessionRow | null
   answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
 });
 
-/** Reads a session that is not over, and locks it until the transaction ends. */
+/** Reads an unexpired session, and locks it until the transaction ends. */
 export const lockThreeDSSession = lockedRead("three_ds_sessions", { id: uuid((id: Uuid) => id) }, readThreeDSSession);
 
-/** Changes a session that is locked. */
+/** Changes a locked session. */
 export const updateThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "record" | "payment_id">>({
   table: "three_ds_sessions",
   sql: `

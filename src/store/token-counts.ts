@@ -5,13 +5,13 @@ import { bigint, date, integer, text, time } from "./parameter.js";
 import { defineStatement } from "./statement.js";
 import type { Transaction } from "./transaction.js";
 
-/** Rows per counter: with one, all writers of a tenant would queue on it. */
+/** Rows per counter. With one row, all writers of a tenant would queue for it. */
 const SLOTS = 16;
 
 export interface CountChange {
   readonly type: string;
   readonly change: 1 | -1;
-  /** For a token that was created. */
+  /** Set when a token was created. */
   readonly createdAt: Date | undefined;
 }
 
@@ -42,7 +42,7 @@ const COUNT_TOKENS = boundWrite<Omit<CountChange, "change"> & { readonly change:
   },
 });
 
-/** Keeps the number of tokens of each type: one row a type and transaction. */
+/** Updates the number of tokens of each type: one row per type and transaction. */
 export function countToken(tx: Transaction, change: CountChange): void {
   tx.enqueue(COUNT_TOKENS, change);
 }
@@ -72,7 +72,7 @@ export function countActiveToken(tx: Transaction, month: string): void {
   tx.enqueue(COUNT_ACTIVE, { month, n: 1 });
 }
 
-/** How many tokens of a type there are, and when the last one was made. */
+/** The number of tokens of a type, and the creation time of the newest one. */
 export interface TypeUsage {
   readonly type: string;
   readonly n: number;
@@ -96,7 +96,7 @@ export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeU
   answers: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
-/** How many tokens were active in a month, given as its first day, YYYY-MM-DD. */
+/** The number of tokens that were active in a month, given as its first day, YYYY-MM-DD. */
 export const activeInMonth = defineStatement<string, number, { readonly month: string; readonly n: number }>({
   table: "token_activity",
   kind: "read",

@@ -23,7 +23,7 @@ const PUT_CVC = boundWrite<CvcRow>({
   sortKey: ({ token_id }) => token_id,
 });
 
-/** Stores a card verification code, in place of an earlier one of the token. */
+/** Stores a card verification code, and replaces an earlier one of the token. */
 export function putCvc(tx: Transaction, code: CvcRow): void {
   tx.enqueue(PUT_CVC, code);
 }
@@ -36,10 +36,10 @@ const DELETE_CVC = boundWrite<string>({
   sortKey: (id) => id,
 });
 
-/** Deletes the code of a token, where it has one. */
+/** Deletes a token's code, if it has one. */
 export function deleteCvc(tx: Transaction, tokenId: string): void {
   tx.enqueue(DELETE_CVC, tokenId);
 }
 
-/** Deletes the codes whose hour is over. */
+/** Deletes expired codes. */
 export const deleteDueCvc = defineRemoval("token_cvc", "due_at");

@@ -4,20 +4,22 @@ import type { SqlTag, SqlText } from "./sql-text.js";
 import { defineStatement } from "./statement.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
 
-/** Skipping more keys than these, each of which would be looked up, takes longer than to read whole containers. */
+/** Skipping more keys than this, with a look-up for each, takes longer than reading whole containers. */
 const MOST_LOOKED_UP = 10_000;
 
 export interface KeyPage {
   readonly selection: TokenSelection;
-  /** Newest first, unless the page is nearer to the old end. */
+  /** Newest first, unless the page is closer to the old end. */
   readonly order: "newest_first" | "oldest_first";
-  /** Only keys beyond this one, in the order of the walk. */
+  /** Only keys after this one, in the order of the walk. */
   readonly after: TokenKey | undefined;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Keys only: the rows are joined to the few that are shown, four to five times cheaper than walking rows. */
+/**
+ * Reads only keys, and joins rows to the few that are shown, which is four to five times cheaper than reading all rows.
+ */
 export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], TokenKey>({
   table: "tokens",
   kind: "read",
@@ -42,7 +44,7 @@ export interface KeyCount {
   readonly most: number;
 }
 
-/** How many keys a selection has, counted to no more than `most`. */
+/** The number of keys in a selection, counted up to `most`. */
 export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
   table: "tokens",
   kind: "read",
@@ -60,7 +62,7 @@ export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
   answers: (rows) => rows.map(([row]) => row?.n ?? 0),
 });
 
-/** How many tokens of all types there are, by the counters, without those that have expired and are not swept yet. */
+/** The number of tokens of all types by the counters, without those that have expired and are not swept yet. */
 export const sumTokenCounts = defineStatement<TenantId, number, { n: number }>({
   table: "token_counts",
   kind: "read",
@@ -74,10 +76,10 @@ export const sumTokenCounts = defineStatement<TenantId, number, { n: number }>({
   answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.n ?? 0),
 });
 
-/** Each key is compared with all of their ids: 100,000 keys with 100 ids take 0.1 s, as do as many look-ups. */
+/** Each key is compared with all of these ids: 100,000 keys with 100 ids take 0.1 s, the same as that many look-ups. */
 const FEW_EXPIRED = 100;
 
-/** There are few: a sweep comes every quarter of a minute. Many, when a batch of tokens ends at the same time. */
+/** Usually few, because a sweep runs every quarter of a minute. Many if a batch of tokens expires at once. */
 export const findExpired = defineStatement<TenantId, Expired, ExpiredRow>({
   table: "tokens",
   kind: "read",
@@ -129,7 +131,7 @@ function sourceOf(
           select created_at, id from tokens where tenant_id = ${tenantId} and tokens.id = wanted.id limit 1
         ) named) k`;
     case "terms": {
-      // A merge of one walk for each term: each gives no more than could be needed, and nothing that would be left out.
+      // Merges one index scan per term. Each scan returns no more keys than needed, and omits none that counts.
       const cut = also.length === 0 && scopes.length === 0 ? sql`limit ${enough}` : sql``;
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       const walks = source.terms.map(
@@ -144,13 +146,13 @@ function sourceOf(
   }
 }
 
-/** Where the place of a token stands in the walk (`k`), in its row (`t`), and in a term of it (`x`). */
+/** Where the position of a token is in the index walk (`k`), in its row (`t`), and in one of its terms (`x`). */
 const KEY = "k.created_at, k.id";
 const ROW_KEY = "t.created_at, t.id";
 const TERM_KEY = "x.created_at, x.token_id";
 type KeyColumns = typeof KEY | typeof ROW_KEY | typeof TERM_KEY;
 
-/** Places that lie behind another. */
+/** The condition for positions after another one. */
 function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: TokenKey | undefined): Fragment {
   if (!after) return sql``;
   return order === "newest_first"
@@ -158,15 +160,19 @@ function beyond(sql: SqlTag, key: KeyColumns, order: KeyPage["order"], after: To
     : sql`and (${sql.unsafe(key)}) > (${after.created_at}, ${after.id})`;
 }
 
-/** That a key is of a time. The walks of keys begin and end there, since their indexes are sorted by it. */
+/**
+ * The condition that a key falls in a time span. Index scans of keys begin and end there, because their indexes are
+ * sorted by time.
+ */
 function inSpan(sql: SqlTag, { from, before }: TimeSpan = ANY_TIME): Fragment {
   const since = from ? sql`and k.created_at >= ${from}` : sql``;
   return before ? sql`${since} and k.created_at < ${before}` : since;
 }
 
 /**
- * @param isPage few keys are asked for.
- * @param within bounds what the keys are compared with, where they are bounded: a walk beside them would begin at the newest.
+ * @param isPage whether few keys are wanted.
+ * @param within bounds what the keys are compared with, if they are bounded. Otherwise an index scan beside them would
+ * begin at the newest key.
  */
 function conditionsOf(
   sql: SqlTag,
@@ -188,7 +194,7 @@ function conditionsOf(
     ${isNoneOf(sql, tenantId, without)}`;
 }
 
-/** That the token of a key `k` lies in each of the scopes. */
+/** The condition that the token of a key `k` is in each of the scopes. */
 export function holdsScopes(
   sql: SqlTag,
   tenantId: TenantId,
@@ -202,14 +208,14 @@ export function holdsScopes(
   return joined(sql, visible);
 }
 
-/** Nothing is joined to a subquery with a limit, or read as a whole: it is run for each key. */
+/** PostgreSQL does not join a subquery with a limit or read it as a whole, but runs it for each key. */
 function lookedUp(sql: SqlTag, row: Fragment): Fragment {
   return sql`(${row} limit 1)`;
 }
 
 function isNoneOf(sql: SqlTag, tenantId: TenantId, expired: Expired): Fragment {
   if (expired.kind === "many") {
-    // With a limit of its own it is no join, for which the order of the walk would be given up.
+    // With its own limit it is not a join, which would give up the order of the walk.
     return sql`and (
       select e.expires_at <= ${expired.at} from tokens e where e.tenant_id = ${tenantId} and e.id = k.id limit 1
     ) is not true`;
@@ -217,12 +223,12 @@ function isNoneOf(sql: SqlTag, tenantId: TenantId, expired: Expired): Fragment {
   return expired.ids.length > 0 ? sql`and k.id <> all(${[...expired.ids]}::text[])` : sql``;
 }
 
-/** Fragments one after another. The client takes an empty list for a parameter. */
+/** Concatenates fragments. The client would take an empty list for a parameter. */
 function joined(sql: SqlTag, fragments: readonly Fragment[]): Fragment {
   return fragments.reduce((all, fragment) => sql`${all} ${fragment}`, sql``);
 }
 
-/** The row by which a key meets a filter. */
+/** The row that proves that a key matches a filter. */
 function rowOf(
   sql: SqlTag,
   tenantId: TenantId,
@@ -240,7 +246,7 @@ function rowOf(
       and t.created_at = k.created_at and t.id = k.id ${within(ROW_KEY)}`;
 }
 
-/** @param isShort few keys are asked about, each of which is looked up. */
+/** @param isShort whether there are few keys, each of which is looked up. */
 function holds(sql: SqlTag, tenantId: TenantId, alternative: ScopeAlternative, isShort: boolean): Fragment {
   const requirements = alternative.map((requirement) => sql`and ${isMet(sql, tenantId, requirement, isShort)}`);
   return sql`(true ${joined(sql, requirements)})`;

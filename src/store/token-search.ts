@@ -6,7 +6,7 @@ import { defineStatement } from "./statement.js";
 import { type Fragment, holdsScopes } from "./token-keys.js";
 import type { KeyFilter, ScopeAlternative, TokenKey } from "./token-selection.js";
 
-/** Something that a token is asked. */
+/** One test of a token. */
 export type TokenTest =
   | KeyFilter
   | { readonly kind: "id"; readonly id: string }
@@ -15,26 +15,26 @@ export type TokenTest =
   | { readonly kind: "created_by" | "modified_by"; readonly actor: Uuid }
   | { readonly kind: "created_at" | "modified_at"; readonly span: TimeSpan };
 
-/** Tokens that one index entry leads to, or those of a time, or one by its id. */
+/** The tokens of one index entry, of a time span, or with one id. */
 export interface TokenSource {
   readonly of: KeyFilter | { readonly kind: "id"; readonly id: string } | { readonly kind: "all" };
   readonly span: TimeSpan;
 }
 
-/** What must hold for a token: which of the tests are asked, and which of those must hold. Bit n is for test n. */
+/** A condition on a token: the tests to run, and those of them that must be true. Bit n is for test n. */
 export interface Alternative {
   readonly asked: bigint;
   readonly holding: bigint;
 }
 
 export interface TokenSearch {
-  /** Together they lead to every token that can be found, each to no more than `most`. */
+  /** Together the sources must cover every token that can match. Each yields at most `most`. */
   readonly sources: readonly TokenSource[];
   readonly most: number;
-  /** At most 62, whose bits a bigint of the database holds. */
+  /** At most 62, to fit the bits of a database bigint. */
   readonly tests: readonly TokenTest[];
   readonly alternatives: readonly Alternative[];
-  /** What the caller may see: each of these must hold, by one of its alternatives. */
+  /** What the caller may see: each must hold, by at least one of its alternatives. */
   readonly scopes: readonly (readonly ScopeAlternative[])[];
   readonly offset: number;
   readonly limit: number;
@@ -46,8 +46,8 @@ export interface FoundKeys {
 }
 
 /**
- * The walks of indexes that sources stand for, in a query that has sources as rows `s`. Sources and tests are values, so
- * that all searches have one text: the database prepares each text once for each connection, and keeps it.
+ * The index scans for sources, in a query that has the sources as rows `s`. Sources and tests are values, which gives
+ * all searches the same text: the database prepares each text once per connection, and keeps it.
  */
 function walks(sql: SqlTag, tenantId: TenantId): readonly (readonly [TokenSource["of"]["kind"], Fragment])[] {
   const inSpan = sql`x.created_at >= s.since and x.created_at < s.until`;
@@ -71,7 +71,7 @@ function union(sql: SqlTag, parts: readonly Fragment[]): Fragment {
   return parts.reduce((all, part) => sql`${all} union all ${part}`);
 }
 
-/** How many tokens each source leads to, counted to no more than `most`, in the order of the sources. */
+/** The number of tokens of each source, counted up to `most`, in the order of the sources. */
 export const countSources = defineStatement<
   { readonly sources: readonly TokenSource[]; readonly most: number },
   readonly number[],
@@ -95,7 +95,7 @@ export const countSources = defineStatement<
     }),
 });
 
-/** Whether a test, a row `w`, holds for a token: its key `k` and its row `t`. */
+/** Whether a test, a row `w`, is true for a token, given its key `k` and its row `t`. */
 function holds(sql: SqlTag, tenantId: TenantId): Fragment {
   return sql`
     case w.kind
@@ -115,8 +115,8 @@ function holds(sql: SqlTag, tenantId: TenantId): Fragment {
 }
 
 /**
- * The tokens that a search finds, newest first, and how many there are. Each token that the sources lead to is read once and
- * asked all tests: the caller sees to it that they are not too many.
+ * The tokens that match a search, newest first, and their number. Reads each token of the sources once and runs all
+ * tests on it. The caller must ensure that they are not too many.
  */
 export const searchTokenKeys = defineStatement<TokenSearch, FoundKeys, FoundRow>({
   table: "tokens",
@@ -164,14 +164,14 @@ export const searchTokenKeys = defineStatement<TokenSearch, FoundKeys, FoundRow>
     })),
 });
 
-/** A key of the page, each with the number of all. Without one where the page is empty. */
+/** A key of the page with the total. If the page is empty, only the total. */
 interface FoundRow {
   readonly created_at: Date | null;
   readonly id: string | null;
   readonly total: number;
 }
 
-/** Rows as a query of its own, numbered from 1. */
+/** A query that returns the given rows, numbered from 1. */
 function given(sql: SqlTag, { kinds, texts, bytes, since, until }: RowArrays): Fragment {
   return sql`
     select * from unnest(

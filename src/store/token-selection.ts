@@ -1,61 +1,62 @@
 import type { TimeSpan } from "../base/time-span.js";
 
-/** The place of a token in every list: by age, then by id. */
+/** The position of a token in every list: by age, then by id. */
 export interface TokenKey {
   readonly created_at: Date;
   readonly id: string;
 }
 
-/** One thing that is asked of tokens. Each has an index that is sorted by age. */
+/** One condition on tokens. Each has an index that is sorted by age. */
 export type KeyFilter =
   | { readonly kind: "type"; readonly type: string }
   | { readonly kind: "fingerprint"; readonly fingerprint: Buffer }
   | { readonly kind: "term"; readonly term: Buffer };
 
-/** Where the keys of a list come from, in order of age: an index, walked from either end, but for a few named ones. */
+/** The source of a list's keys, in order of age: an index that is read from either end, or a few given ids. */
 export type KeySource =
   | { readonly kind: "all" }
   | KeyFilter
-  /** Those of these tokens that there are. */
+  /** The existing tokens among these. */
   | { readonly kind: "ids"; readonly ids: readonly string[] }
   /** Tokens with any of the terms. */
   | { readonly kind: "terms"; readonly terms: readonly Buffer[] };
 
-/** Something that a caller's right to see a token depends on. */
+/** A condition of a caller's right to see a token. */
 export type Requirement =
-  /** It lies in or below the container of this term. */
+  /** The token is in or below the container of this term. */
   | { readonly kind: "below"; readonly term: Buffer }
-  /** It lies in exactly this container, or in one that begins so. */
+  /** The token is in exactly this container, or in one with this prefix. */
   | { readonly kind: "container" | "container_prefix"; readonly text: string }
   | { readonly kind: "id"; readonly text: string }
   | { readonly kind: "id_prefix"; readonly text: string };
 
-/** One way for a token to be visible: all of it must hold. */
+/** One way for a token to be visible. All requirements must hold. */
 export type ScopeAlternative = readonly Requirement[];
 
-/** Which tokens a list is about. */
+/** The tokens in a list. */
 export interface TokenSelection {
   readonly source: KeySource;
   /** Each of these must hold too. */
   readonly also: readonly KeyFilter[];
   /**
-   * The source has few keys, and each is looked up among what else must hold. Otherwise both are walked side by side, which
-   * among a million took 0.2 s where twenty look-ups take 0.2 ms, and is the faster from some ten thousand keys on.
+   * Whether the source has few keys, each of which is then looked up in the other indexes. Otherwise both are read side
+   * by side, which took 0.2 s among a million tokens where twenty look-ups take 0.2 ms. Reading is faster from some ten
+   * thousand keys on.
    */
   readonly isNarrow: boolean;
-  /** Each of these must hold, by one of its alternatives. */
+  /** Each must hold, by at least one of its alternatives. */
   readonly scopes: readonly (readonly ScopeAlternative[])[];
   /**
-   * What the scopes consist of is large: for each key of a page it is looked up (6 us) whether it belongs to them. To know
-   * all of them first takes 65 ms for 50,000 tokens, and may then walk past many keys: a page of 20 waits for neither.
+   * Whether the scopes cover many tokens. If so, each key of a page is checked (6 us). Reading the whole scopes first
+   * takes 65 ms for 50,000 tokens, and may then skip many keys, which is too slow for a page of 20.
    */
   readonly hasLargeScopes: boolean;
   readonly without: Expired;
-  /** When they were created; left out where that does not matter. */
+  /** When they were created; absent if that does not matter. */
   readonly span?: TimeSpan | undefined;
 }
 
-/** Tokens that have expired and are not swept yet: by name while they are few, else whatever has expired at a time. */
+/** Tokens that have expired and are not swept yet: by id if they are few, otherwise all that have expired at a time. */
 export type Expired =
   | { readonly kind: "few"; readonly ids: readonly string[] }
   | { readonly kind: "many"; readonly at: Date };

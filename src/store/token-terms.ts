@@ -2,7 +2,6 @@ import { boundWrite } from "./bound-statement.js";
 import { bytes, text, time } from "./parameter.js";
 import type { Transaction } from "./transaction.js";
 
-/** One thing a token is found by, blinded. */
 export interface TermRow {
   readonly term: Buffer;
   readonly created_at: Date;
@@ -32,7 +31,7 @@ export function insertTerm(tx: Transaction, term: TermRow): void {
   tx.enqueue(INSERT_TERM, term);
 }
 
-/** The whole key is known from the token, so that no index by token is needed. */
+/** The token determines the whole key, so no index by token is needed. */
 const DELETE_TERM = boundWrite<TermRow>({
   table: "token_terms",
   sql: `

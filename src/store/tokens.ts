@@ -6,7 +6,7 @@ import { defineStatement } from "./statement.js";
 import type { OrdinaryTransaction, Transaction } from "./transaction.js";
 import type { Columns } from "./wire/columns.js";
 
-/** A token as it is stored: what its caller wrote is sealed. */
+/** A stored token. The caller's content is sealed. */
 export interface TokenRow {
   readonly id: string;
   readonly type: string;
@@ -18,7 +18,7 @@ export interface TokenRow {
   readonly expires_at: Date | null;
   readonly expires_at_text: string | null;
   readonly revision: number;
-  /** The first day of the month the token was last active in, YYYY-MM-DD. */
+  /** The first day of the month in which the token was last active, YYYY-MM-DD. */
   readonly active_month: string;
   readonly created_by: Uuid;
   readonly created_at: Date;
@@ -26,7 +26,7 @@ export interface TokenRow {
   readonly modified_at: Date | null;
 }
 
-/** A stored token with its card verification code, while that is there and not due. */
+/** A stored token with its card verification code, if that exists and has not expired. */
 export interface TokenRowWithCvc extends TokenRow {
   readonly cvc: Buffer | null;
 }
@@ -60,7 +60,7 @@ const INSERT_TOKEN = boundWrite<TokenRow>({
   sortKey: ({ id }) => id,
 });
 
-/** Stores a token whose id we made: it cannot be taken. */
+/** Stores a token with a generated id, which cannot be taken. */
 export function insertToken(tx: Transaction, token: TokenRow): void {
   tx.enqueue(INSERT_TOKEN, token);
 }
@@ -74,14 +74,17 @@ const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
   sortKey: ({ dedupe_key, id }) => claimOf(id, dedupe_key),
   row: (column) => ({ id: column.text(), dedupeKey: column.bytesOrNull() }),
   answers(rows, tokens) {
-    // Tokens of one batch may want the same id: one of them went in at the most, and not the first where its content was
-    // taken. Of two that want the same id and content it is the first.
+    // Several tokens of a batch may want the same id. At most one was inserted, and not the first if its content was
+    // taken. Of two with the same id and content, it is the first.
     const free = new Set(rows.flat().map(({ id, dedupeKey }) => claimOf(id, dedupeKey)));
     return tokens.map(({ id, dedupe_key }) => free.delete(claimOf(id, dedupe_key)));
   },
 });
 
-/** Stores a token unless its id or its dedupe key is taken. @returns whether it was stored. */
+/**
+ * Stores a token unless its id or its dedupe key is taken.
+ * @returns whether it was stored.
+ */
 export function insertTokenIfFree(tx: Transaction, token: TokenRow): Promise<boolean> {
   return tx.query(INSERT_TOKEN_IF_FREE, token);
 }
@@ -90,13 +93,13 @@ function claimOf(id: string, dedupeKey: Buffer | null): string {
   return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
 }
 
-/** Of a token `t`: what {@link readTokenRow} reads, before {@link LIVE_CODE}. */
+/** The columns of a token `t` that {@link readTokenRow} reads, before {@link LIVE_CODE}. */
 export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
   t.revision, t.active_month::text as active_month, t.created_by, t.created_at, t.modified_by, t.modified_at`;
 
 /**
- * The code that a token still has, looked up for each token that is read: in a join, all codes of the tenant's last hour
- * were walked (10 ms for 38,000 of them).
+ * The token's unexpired code, looked up for each token. A join scanned all codes of the tenant's last hour (10 ms for
+ * 38,000).
  */
 export const LIVE_CODE = `(
   select c.code from token_cvc c
@@ -125,7 +128,9 @@ export function readTokenRow(column: Columns): TokenRowWithCvc {
   };
 }
 
-/** Each id is looked up by itself: an array of them is estimated at ten, and planned again at each execution. */
+/**
+ * Looks up each id separately: PostgreSQL estimates an array of ids at ten rows, and plans it again at each execution.
+ */
 const FIND_TOKEN = boundQuery<string, TokenRowWithCvc | undefined, TokenRowWithCvc>({
   table: "tokens",
   position: "first",
@@ -141,7 +146,7 @@ const FIND_TOKEN = boundQuery<string, TokenRowWithCvc | undefined, TokenRowWithC
   answers: (rows, ids) => byId(rows, ids),
 });
 
-/** Finds a token by its id. One that has expired is not found. */
+/** Finds an unexpired token by its id. */
 export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc | undefined> {
   return tx.query(FIND_TOKEN, id);
 }
@@ -149,7 +154,7 @@ export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc 
 /** Finds a token and locks its row until the transaction ends. */
 export const lockToken = lockedRead("tokens", { id: text((id: string) => id) }, FIND_TOKEN);
 
-/** The rows of ids, in the order of the ids. */
+/** The rows, in the order of the ids. */
 export function byId(
   rows: readonly (readonly TokenRowWithCvc[])[],
   ids: readonly string[],
@@ -158,7 +163,7 @@ export function byId(
   return ids.map((id) => found.get(id));
 }
 
-/** What a token claims for itself. */
+/** The id and dedupe key that a token claims. */
 export interface TokenClaim {
   readonly id: string;
   readonly dedupeKey: Buffer | null;
@@ -177,7 +182,7 @@ const FIND_CONFLICTING_TOKENS = boundQuery<TokenClaim, readonly TokenRowWithCvc[
   answers: (rows) => rows,
 });
 
-/** Finds the tokens that hold an id or a dedupe key, expired ones included. */
+/** Finds the tokens that hold an id or a dedupe key, including expired ones. */
 export function findConflictingTokens(tx: Transaction, claim: TokenClaim): Promise<readonly TokenRowWithCvc[]> {
   return tx.query(FIND_CONFLICTING_TOKENS, claim);
 }
@@ -198,7 +203,10 @@ const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Deletes a token's row unless it was changed since it was read. @returns whether it was deleted. */
+/**
+ * Deletes a token's row unless it was changed since it was read.
+ * @returns whether it was deleted.
+ */
 export function deleteTokenRow(tx: Transaction, version: TokenVersion): Promise<boolean> {
   return tx.query(DELETE_TOKEN, version);
 }
@@ -215,12 +223,15 @@ const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, 
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Notes the month of a token's activity, as its first day. @returns whether it was the first in that month. */
+/**
+ * Records the month of a token's activity, as its first day.
+ * @returns whether it was the first activity in that month.
+ */
 export function markTokenActive(tx: Transaction, id: string, month: string): Promise<boolean> {
   return tx.query(MARK_ACTIVE, { id, month });
 }
 
-/** What a change leaves a token as. */
+/** A token's columns after a change. */
 export interface TokenChange {
   readonly id: string;
   readonly data: Buffer;
@@ -254,12 +265,12 @@ const UPDATE_TOKEN = boundWrite<TokenChange>({
   sortKey: ({ id }) => id,
 });
 
-/** Changes a token that is locked. */
+/** Changes a locked token. */
 export function updateToken(tx: OrdinaryTransaction, change: TokenChange): void {
   tx.enqueue(UPDATE_TOKEN, change);
 }
 
-/** Tokens that have expired, the longest expired first. */
+/** Expired tokens, longest expired first. */
 export const listExpiredRows = defineStatement<{ readonly limit: number }, readonly TokenRow[], TokenRow>({
   table: "tokens",
   kind: "read",

@@ -16,18 +16,18 @@ import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } f
 import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
 /**
- * Attempts after which a conflict or an absent database is reported to the caller. This is the only place where transactions
- * run again: after a serialization failure, a deadlock, a key that another transaction has just taken (its row is found by the
- * next attempt), and a connection that was lost.
+ * Attempts until a conflict or an unavailable database is reported to the caller. Only this module retries
+ * transactions: after a serialization failure, a deadlock, a key that another transaction has just taken (the next
+ * attempt finds its row), and a lost connection.
  */
 const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
-/** Made once: an error of its own for each request would cost more than to turn it away. */
+/** Created once, because a new error per request would cost more than its rejection. */
 const CROWDED = unavailable("more requests come than are served");
 
 /**
- * Has requests of one tenant share transactions; tenants take turns. No first transaction waits: what arrives while it is
- * under way shares the next one. With a batch of one, each request has a transaction of its own.
+ * Lets requests of one tenant share transactions. Tenants take turns. The first transaction never waits; requests that
+ * arrive meanwhile share the next one. With a batch size of one, each request has its own transaction.
  */
 export class TransactionBatcher {
   readonly #free: ConnectionSlot[];
@@ -44,15 +44,15 @@ export class TransactionBatcher {
   #inFlight = 0;
   #transactions = 0;
   #requests = 0;
-  /** Called when a tenant's log turns out to be closed beyond this server's clock. */
+  /** Called when a tenant's log is found to be closed beyond this server's clock. */
   onClosedMinute: ((tenantId: TenantId) => void) | undefined;
-  /** The database said so, and has not been seen to take writes since. */
+  /** Whether the database reported a full disk, and has not been seen to take writes since. */
   lacksDisk = false;
   #scheduled = false;
   #isClosed = false;
-  /** Looks for requests that waited too long, for as long as any waits: of a stuck database comes no event. */
+  /** Checks for requests that have waited too long while any waits, because a stuck database causes no event. */
   #watch: NodeJS.Timeout | undefined;
-  /** Ends the wait for more requests. */
+  /** Ends the batching window. */
   #window: NodeJS.Timeout | undefined;
 
   constructor(slots: readonly ConnectionSlot[], limits: BatchLimits, clock: Clock, wasCommitted: CommitLookup) {
@@ -63,7 +63,7 @@ export class TransactionBatcher {
     this.#wasCommitted = wasCommitted;
   }
 
-  /** Requests that wait for a transaction now. */
+  /** Requests that wait for a transaction. */
   get queued(): number {
     return this.#queued;
   }
@@ -74,34 +74,34 @@ export class TransactionBatcher {
     return { connections, used, queued: this.#queued, transactions: this.#transactions, requests: this.#requests };
   }
 
-  /** When a tenant's rights were last found to be those of a revision, by `performance.now()`; -Infinity if never. */
+  /** When a tenant's rights were last confirmed under a revision, by `performance.now()`; -Infinity if never. */
   confirmedAt(tenantId: TenantId, revision: number): number {
     return this.#confirmed.of(tenantId, revision);
   }
 
-  /** Whether any tenant may be sending more than is served: asked before whose request it is. */
+  /** Whether any tenant may be overloading the server. Callers check this before they know a request's tenant. */
   get isBusy(): boolean {
     return this.#queued + this.#inFlight >= MOST_UNDER_WAY;
   }
 
-  /** Why a tenant's request is turned away before anything of it is read; undefined while there is room for it. */
+  /** Why a tenant's request is rejected before any part of it is read; undefined if there is room for it. */
   refusalOf(tenantId: TenantId): Fault | undefined {
     const isCrowded = this.#queues.get(tenantId)?.isCrowded(performance.now()) ?? false;
     return isCrowded || this.#queued >= this.#limits.queueInAll ? CROWDED : undefined;
   }
 
-  /** @throws {Fault} unavailable while a tenant sends more than is served. */
+  /** @throws {Fault} unavailable while a tenant overloads the server. */
   requireRoom(tenantId: TenantId): void {
     const refusal = this.refusalOf(tenantId);
     if (refusal) throw refusal;
   }
 
   /**
-   * Runs work in a transaction: shared with other requests of the tenant, or where batches have one request, ordinary.
-   * @throws {StaleAuthorization} when the tenant's rights changed since `guard`.
-   * @throws {UniqueViolation} when an insert met a taken key at each attempt.
-   * @throws {LockTimeout} when another transaction held a row for too long.
-   * @throws {Fault} unavailable when the queue is full or the database stays away.
+   * Runs work in a transaction: shared with other requests of the tenant, or ordinary if the batch size is one.
+   * @throws {StaleAuthorization} if the tenant's rights changed after `guard`.
+   * @throws {UniqueViolation} if an insert found its key taken at each attempt.
+   * @throws {LockTimeout} if another transaction held a row for too long.
+   * @throws {Fault} unavailable if the queue is full or the database stays away.
    */
   run<T>(tenantId: TenantId, guard: Guard, work: Work<T, OrdinaryTransaction>): Promise<T> {
     if (this.#isClosed) return Promise.reject(unavailable(STOPPING));
@@ -116,7 +116,7 @@ export class TransactionBatcher {
     });
   }
 
-  /** Turns away what waits and what comes, and lets what is under way end. */
+  /** Rejects waiting and new requests, and lets transactions in flight end. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#watch);
@@ -140,7 +140,7 @@ export class TransactionBatcher {
     this.#wake();
   }
 
-  /** By the end of this turn of the event loop every request that arrived in it has joined. */
+  /** At the end of this turn of the event loop, every request that arrived in it has joined. */
   #wake(): void {
     this.#watch ??= setInterval(() => this.#expireAll(), 250).unref();
     if (this.#scheduled) return;
@@ -156,7 +156,10 @@ export class TransactionBatcher {
     while (hasStarted) hasStarted = this.#giveTurns();
   }
 
-  /** One transaction for each tenant that may have another, while there are connections. Returns whether any was started. */
+  /**
+   * Starts one transaction for each tenant that may have another, while connections are free. Returns whether any
+   * started.
+   */
   #giveTurns(): boolean {
     const later: TenantQueue[] = [];
     let hasStarted = false;
@@ -211,7 +214,7 @@ export class TransactionBatcher {
     if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
     if (queue.wasCrowded(performance.now())) return;
-    // While its last transaction was being settled, another queue may have taken its place.
+    // While its last transaction was being settled, another queue may have replaced it.
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
 
@@ -268,7 +271,7 @@ export class TransactionBatcher {
 
   async #settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
     if (result.kind === "committed") {
-      // Work that got its last output with the commit ends behind it, and keeps no other waiting.
+      // Work that got its last output with the commit ends after it, and does not delay others.
       for (const { waiting, request } of settle(batch, result.requests)) {
         void request.ended().then((outcome) => settleOne(waiting, outcome));
       }
@@ -311,7 +314,7 @@ export class TransactionBatcher {
     this.#requeue(tenantId, batch);
   }
 
-  /** Runs the same requests again, a little later each time, unless two transactions could have timed out meanwhile. */
+  /** Runs the same requests again after a growing delay, unless two transactions could have timed out meanwhile. */
   async #again(tenantId: TenantId, batch: Waiting[], finalError: Error): Promise<void> {
     if (batch.length === 0) return;
     const tooOld = performance.now() - 2 * this.#limits.timeoutMs;

@@ -2,16 +2,16 @@ import type { TenantId } from "../base/ids.js";
 import type { Engine } from "./open-connection.js";
 import type { Statement } from "./statement-batch.js";
 
-/** A log row by which a commit that was not acknowledged is looked up. */
+/** The log row that resolves an unknown commit. */
 export interface CommitMarker {
   readonly createdAt: Date;
   readonly id: string;
 }
 
-/** What is known of a transaction when it starts. */
+/** What is known about a transaction when it starts. */
 export interface TransactionStart {
   readonly now: Date;
-  /** This process has not brought log rows of the tenant into this minute yet, as far as it knows. */
+  /** Whether this process, as far as it knows, has not noted log rows of the tenant in this minute yet. */
   readonly isFirstInMinute: boolean;
 }
 
@@ -21,56 +21,62 @@ export interface TransactionStart {
  *
  * There are two kinds. Code that takes this interface runs in both.
  *
- * - An *ordinary* transaction ({@link OrdinaryTransaction}) is one request's own.
- * - In a *shared* transaction requests of one tenant run together: token create, read, tokenize and detokenize, use by the
- *   proxy, and lookups of single rows. All of them take a step at the same time: what they want run goes to the database in
- *   one write, in the order of locks (tables.ts), and the last step carries the commit. So the work of a request awaits
- *   nothing but this interface, and locks rows in that order only.
+ * - An *ordinary* transaction ({@link OrdinaryTransaction}) belongs to one request.
+ * - A *shared* transaction runs requests of one tenant together: token create, read, tokenize and detokenize, use by
+ *   the proxy, and lookups of single rows. All requests take each step at the same time: their statements go to the
+ *   database in one write, in lock order (tables.ts), and the last step carries the commit. The work of a request must
+ *   therefore await only this interface, and lock rows in that order only.
  *
- * In both kinds a `throw` leaves nothing of the request behind. In a shared transaction a `throw` before the first write
- * costs the others nothing, and a later one has them run again. Work runs again from its start, in both kinds, after a
- * conflict with another transaction or a lost connection, and so changes nothing outside of the transaction.
+ * In both kinds a `throw` discards everything that the request wrote. In a shared transaction a `throw` before the
+ * first write does not affect the others; a later one makes them run again. In both kinds, work runs again from its
+ * start after a conflict with another transaction or a lost connection, so it must change nothing outside of the
+ * transaction.
  *
- * The errors of statements appear at no query: they end the transaction.
+ * Statement errors do not appear at a query: they end the transaction.
  */
 export interface Transaction {
   readonly tenantId: TenantId;
-  /** When the transaction started: the time of everything it writes. */
+  /** When the transaction started. Everything that it writes gets this time. */
   readonly now: Date;
   /** See {@link TransactionStart}. */
   readonly isFirstInMinute: boolean;
-  /** Which database answers: a few statements are not for all. */
+  /** The database engine, for the few statements that not all support. */
   readonly engine: Engine;
-  /** Runs a statement, with all that is enqueued, and waits for its output. */
+  /** Runs a statement together with all enqueued ones, and waits for its output. */
   query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
   /**
-   * Runs a statement that may go with the commit: nothing can be asked or enqueued behind it. One trip for a request that asks
-   * only once. Where the commit is not acknowledged, the output is lost with it and the work runs again though the transaction
-   * may have been committed: so this is for what may happen twice.
+   * Runs a statement that may go with the commit; no query or enqueue may follow. Saves a trip for a request with a
+   * single query. If the commit is not acknowledged, the output is lost and the work runs again, although the
+   * transaction may have been committed. Use it only for work that may happen twice.
    */
   queryLast<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
-  /** Has a statement run with the next step or with the commit. Its output is not wanted. */
+  /** Runs a statement with the next step or the commit, and drops its output. */
   enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void;
-  /** Names a log row that this request certainly writes: an unknown commit is looked up by it. */
+  /** Names a log row that this request certainly writes. An unknown commit is resolved by it. */
   markCommit(marker: CommitMarker): void;
-  /** Tells that this request has noted that log rows came into the transaction's minute. */
+  /** Records that this request has noted log rows in the transaction's minute. */
   markLogged(): void;
 }
 
-/** A query that locks what it finds. No {@link Statement}, since a shared transaction must not run it. */
+/**
+ * A query that locks the rows that it finds. It is not a {@link Statement}, because a shared transaction must not run
+ * it.
+ */
 export interface RowLock<Input, Output> {
   readonly lock: Statement<Input, Output>;
 }
 
 /**
- * A transaction of one request alone. It may await anything, and decides by rows that it has locked. Statements run in the
- * order of the calls, but for those that write what all requests of the tenant share: log rows, counters, the idempotency
- * key. They run with the commit, so that no other request waits for a slow one.
+ * A transaction of a single request. It may await anything, and decides by rows that it has locked. Statements run in
+ * call order, except writes to rows that all requests of the tenant share: log rows, counters, the idempotency key.
+ * Those run with the commit, so a slow request does not block others.
  */
 export interface OrdinaryTransaction extends Transaction {
-  /** Runs a query and locks the rows that it finds until the transaction ends: nothing else changes or deletes them. */
+  /**
+   * Runs a query and locks the rows that it finds: no other transaction changes or deletes them until this one ends.
+   */
   lock<Input, Output>(rows: RowLock<Input, Output>, input: Input): Promise<Output>;
 }
 
-/** What a request does in a transaction. */
+/** The work of a request in a transaction. */
 export type Work<T, Tx extends Transaction = Transaction> = (tx: Tx) => Promise<T>;

@@ -6,8 +6,8 @@ import type { SessionColumns } from "./sessions.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 /*
- * Rows that decide access and have no seal yet, of a tenant whose keys are of an earlier release. They are locked as they
- * are read: what a server changes meanwhile would else be lost under the seal.
+ * Rows that decide access but are not sealed yet, of tenants whose keys are from an earlier release. Reading locks
+ * them. Otherwise the seal would overwrite what a server changes meanwhile.
  */
 
 export type UnsealedApplication = RightsColumns & { readonly id: Uuid };
@@ -66,7 +66,7 @@ export interface UnsealedSession extends SessionColumns {
   readonly rules: RightsColumns["rules"] | null;
 }
 
-/** Sessions that are not over. */
+/** Unexpired sessions. */
 export const holdUnsealedSessions = defineStatement<"all", readonly UnsealedSession[], UnsealedSession>({
   table: "sessions",
   kind: "write",

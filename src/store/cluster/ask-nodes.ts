@@ -1,16 +1,15 @@
 import type { Sql } from "../connect.js";
 
-/** What a node of the cluster answers. */
 export interface NodeAnswer<Answer> {
   readonly id: number;
   readonly address: string;
-  /** Undefined where the node cannot be reached or refuses. */
+  /** Undefined if the node is unreachable or refuses. */
   readonly answer: Answer | undefined;
 }
 
 /**
- * Asks every node of the cluster the same, the coordinator included.
- * @param query answers one row with one JSON value.
+ * Runs a query on every node of the cluster, the coordinator included.
+ * @param query returns one row with one JSON value.
  */
 export async function askNodes<Answer>(sql: Sql, query: string): Promise<readonly NodeAnswer<Answer>[]> {
   return sql<NodeAnswer<Answer>[]>`

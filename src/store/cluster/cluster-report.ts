@@ -5,15 +5,14 @@ import { type Cluster, type ClusterNode, findCluster } from "./find-cluster.js";
 import { findLoginProblems, NODE_ROLES } from "./node-roles.js";
 import { isDistributed, listPlacements, type TablePlacement } from "./table-placements.js";
 
-/** What one node of the cluster holds. */
 export interface NodeReport extends ClusterNode {
-  /** Undefined where it does not answer. */
+  /** Undefined if the node does not answer. */
   readonly version: string | undefined;
   readonly bytes: number;
   readonly shards: number;
   readonly connections: number;
   readonly maxConnections: number;
-  /** The roles that may log in there. */
+  /** The roles that may log in to the node. */
   readonly logins: readonly string[];
 }
 
@@ -22,14 +21,14 @@ export interface ClusterReport {
   readonly isDistributed: boolean;
   readonly nodes: readonly NodeReport[];
   readonly placements: readonly TablePlacement[];
-  /** The tables that are distributed, summed over all nodes. */
+  /** The distributed tables, summed over all nodes. */
   readonly tables: readonly TableUse[];
-  /** What is to be done, in words for the operator. */
+  /** Instructions for the operator. */
   readonly problems: readonly string[];
 }
 
 /**
- * Looks over the cluster that a database coordinates; undefined for a database that coordinates none.
+ * Describes the cluster that a database coordinates; undefined if it coordinates none.
  * @param address of the coordinator, as the owner of the tables.
  */
 export async function reportCluster(address: DatabaseAddress): Promise<ClusterReport | undefined> {
@@ -55,7 +54,7 @@ export async function reportCluster(address: DatabaseAddress): Promise<ClusterRe
   }
 }
 
-/** What a node tells of itself. */
+/** What a node reports about itself. */
 interface NodeFacts {
   readonly version: string;
   readonly connections: number;
@@ -63,7 +62,7 @@ interface NodeFacts {
   readonly logins: readonly string[];
   readonly tables: readonly (TableUse & {
     readonly shards: number;
-    /** Shards whose rows are not held by row-level security. */
+    /** Shards without row-level security. */
     readonly open: number;
   })[];
 }
@@ -125,7 +124,7 @@ function problemsOfNodes({ version }: Cluster, nodes: readonly NodeReport[]): st
   return hasWorker ? problems : [...problems, "The cluster has no worker. Add workers with citus_add_node."];
 }
 
-/** Shards take row-level security over from their table, unless somebody changed them on their node. */
+/** Shards inherit row-level security from their table, unless an operator changed them on their node. */
 function openShards(facts: ReadonlyMap<string, NodeFacts>, placements: readonly TablePlacement[]): string[] {
   const ofTenants = new Set(placements.filter(({ wanted }) => wanted === "distributed").map(({ table }) => table));
   return [...facts].flatMap(([node, { tables }]) =>

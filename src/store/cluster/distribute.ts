@@ -17,7 +17,7 @@ export interface DistributeOptions {
 
 export interface Distribution {
   readonly cluster: Cluster;
-  /** The tables that were moved, in their order. */
+  /** The moved tables, in order. */
   readonly moved: readonly string[];
   readonly placements: readonly TablePlacement[];
 }
@@ -25,11 +25,11 @@ export interface Distribution {
 const LEASE_SECONDS = 60;
 
 /**
- * Brings the tables of a vault onto the nodes of its cluster, with the rows that they have, and lets the roles log in there.
- * What is done already is left alone, so that a run after one that was cut off completes it. Servers must be stopped:
- * halfway, some statements find their tables in two places.
+ * Moves the tables of a vault with their rows to the nodes of its cluster, and lets the roles log in there. It skips
+ * finished steps, so a second run completes an interrupted one. Servers must be stopped: during the move some
+ * statements find their tables in two places.
  * @param address of the coordinator, as the owner of the tables.
- * @throws {DatabaseSetupError} where the database coordinates no cluster, servers are connected, a role cannot log in to a
+ * @throws {DatabaseSetupError} if the database coordinates no cluster, servers are connected, a role cannot log in to a
  * node, or the login lacks a right.
  */
 export async function distribute(
@@ -50,7 +50,7 @@ export async function distribute(
   });
 }
 
-/** The statements that {@link distribute} would run now, as an operator would run them. */
+/** The statements that {@link distribute} would run now, for the operator to read or run. */
 export async function distributionStatements(address: DatabaseAddress, shards?: number): Promise<readonly string[]> {
   return withOwner(address, async (sql) => {
     await requireCluster(sql);
@@ -60,7 +60,7 @@ export async function distributionStatements(address: DatabaseAddress, shards?: 
   });
 }
 
-/** Whether a database coordinates a cluster and the vault is not distributed over it. */
+/** Whether a database coordinates a cluster over which the vault is not distributed yet. */
 export async function awaitsDistribution(address: DatabaseAddress): Promise<boolean> {
   return withOwner(address, async (sql) => {
     if (!(await findCluster(sql))) return false;
@@ -69,8 +69,8 @@ export async function awaitsDistribution(address: DatabaseAddress): Promise<bool
 }
 
 /**
- * Distributes the tables that a migration has made on the coordinator of a vault that is distributed. Servers of the version
- * before run on beside it: they do not know these tables.
+ * Distributes the tables that a migration created on the coordinator of a distributed vault. Servers of the previous
+ * version keep running meanwhile: they do not know these tables.
  * @param sql the owner of the tables, under the lease of migrations.
  */
 export async function distributeNewTables(sql: Sql, announce: (line: string) => void): Promise<void> {
@@ -105,7 +105,7 @@ async function runSteps(
   return moves.map(({ table }) => table);
 }
 
-/** @returns how many rows were moved; undefined where the table was empty. */
+/** @returns how many rows were moved; undefined if the table was empty. */
 async function move(sql: Sql, { table, hasRows, before, move, after }: MoveStep): Promise<number | undefined> {
   let rows: number | undefined;
   await sql.begin(async (tx) => {
@@ -127,7 +127,7 @@ function requireSame(table: string, before: number | undefined, after: number | 
   throw new Error(`${table} had ${before} rows and has ${after} after its distribution, which was rolled back`);
 }
 
-/** A table gets shards on every node. */
+/** A table gets shards on every node, so every node must answer. */
 async function requireAnswers(sql: Sql, { nodes }: Cluster): Promise<void> {
   if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
     throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
@@ -142,7 +142,7 @@ async function requireAnswers(sql: Sql, { nodes }: Cluster): Promise<void> {
   );
 }
 
-/** All tables have as many shards as `tenants`, from its distribution on. */
+/** All tables have as many shards as `tenants`, which sets the number when it is distributed. */
 async function requireSameShards(sql: Sql, wanted: number | undefined): Promise<void> {
   const [counted] = await sql<{ shards: number }[]>`
     select count(*)::int as shards from pg_dist_shard where logicalrelid = to_regclass(${FIRST_TABLE})`;
@@ -151,10 +151,10 @@ async function requireSameShards(sql: Sql, wanted: number | undefined): Promise<
   throw new DatabaseSetupError(`The tables have ${shards} shards each already, which --shards cannot change.`);
 }
 
-/** A session that has just ended counts for a moment longer. */
+/** A session is still listed for a moment after it ends. */
 const GONE_WITHIN_MS = 3_000;
 
-/** Other users' sessions show their application's name alone, which is ours also where the operator chose another. */
+/** The application name is all that other users' sessions show. It is ours even if the operator chose another. */
 async function requireAlone(sql: Sql): Promise<void> {
   const until = performance.now() + GONE_WITHIN_MS;
   for (;;) {

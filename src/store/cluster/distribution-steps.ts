@@ -1,33 +1,33 @@
 import { quoteName } from "../roles.js";
 import { DISTRIBUTION_COLUMN, FIRST_TABLE, type TablePlacement } from "./table-placements.js";
 
-/** Brings a table onto the nodes, in one transaction. */
+/** Moves a table to the nodes in one transaction. */
 export interface MoveStep {
   readonly table: string;
-  /** The table may have rows, which move with it. */
+  /** Whether the table may have rows, which move with it. */
   readonly hasRows: boolean;
-  /** Comes first, and locks the table. */
+  /** Runs first, and locks the table. */
   readonly before: string | undefined;
   readonly move: string;
   readonly after: string | undefined;
 }
 
-/** Removes the old copy of a table's rows from the coordinator. */
+/** Deletes the old copy of a table's rows from the coordinator. */
 export interface ClearStep {
   readonly table: string;
   readonly clear: string;
 }
 
-/** What is left to do. A run that is cut off leaves whole steps. */
+/** The remaining steps. An interrupted run leaves only whole steps. */
 export interface DistributionSteps {
   readonly moves: readonly MoveStep[];
-  /** Behind all moves: Citus refuses them for a table while a table on the coordinator refers to it. */
+  /** Run after all moves: Citus refuses to clear a table while a table on the coordinator refers to it. */
   readonly clears: readonly ClearStep[];
 }
 
 /**
- * Lists what is left to do until all tables lie where they belong.
- * @param shards of each table. Absent: as many as the database's `citus.shard_count`.
+ * Lists the remaining steps until all tables are in their place.
+ * @param shards of each table. Absent: the database's `citus.shard_count`.
  */
 export function distributionSteps(placements: readonly TablePlacement[], shards?: number): DistributionSteps {
   const moves = placements.filter(({ actual }) => actual === "coordinator");
@@ -51,8 +51,9 @@ export function statementsOf({ moves, clears }: DistributionSteps): readonly str
 }
 
 /**
- * Citus copies rows with COPY, which PostgreSQL refuses to the owner of a table with forced row-level security. So the owner
- * is let off it within the transaction. The application's role stays under the policy, and waits for the lock.
+ * Citus copies rows with COPY, which PostgreSQL refuses to the owner of a table with forced row-level security. The
+ * transaction therefore stops forcing it on the owner. The application's role stays under the policy, and waits for the
+ * lock.
  */
 function moveOf({ table, wanted, coordinatorBytes }: TablePlacement, shards: number | undefined): MoveStep {
   const name = quoteName(table);

@@ -13,15 +13,12 @@ export interface ClusterNode {
   /** `host:port`, as the coordinator dials it. */
   readonly address: string;
   readonly isCoordinator: boolean;
-  /** A node that was disabled holds data and serves nothing. */
+  /** Whether the node serves. A disabled node still holds data. */
   readonly isActive: boolean;
   readonly holdsShards: boolean;
 }
 
-/**
- * Finds the cluster that a database coordinates; undefined for a database without the Citus extension.
- * @throws {DatabaseSetupError} on a worker.
- */
+/** Finds the cluster that a database coordinates; undefined if the database lacks the Citus extension. */
 export async function findCluster(sql: Sql): Promise<Cluster | undefined> {
   const [extension] = await sql`select 1 from pg_extension where extname = 'citus'`;
   if (!extension) return undefined;
@@ -37,7 +34,7 @@ export async function findCluster(sql: Sql): Promise<Cluster | undefined> {
   return { version: local.version, nodes: [...nodes] };
 }
 
-/** @throws {DatabaseSetupError} where a database coordinates no cluster. */
+/** @throws {DatabaseSetupError} if the database coordinates no cluster. */
 export async function requireCluster(sql: Sql): Promise<Cluster> {
   const cluster = await findCluster(sql);
   if (cluster) return cluster;

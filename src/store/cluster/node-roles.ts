@@ -3,13 +3,13 @@ import { codeOf } from "../database-error.js";
 import { DatabaseSetupError } from "../roles.js";
 import { askNodes } from "./ask-nodes.js";
 
-/** The roles that statements run as, and that the coordinator therefore logs in to the nodes as. */
+/** The roles that run statements. The coordinator logs in to the nodes as these roles. */
 export const NODE_ROLES: readonly DatabaseRole[] = ["cloakroom_app", "cloakroom_jobs"];
 
 /**
- * Lets the roles log in on every node. Nodes are dialled as the role that a statement runs as.
+ * Lets the roles log in on every node. The coordinator connects to nodes as the role that runs a statement.
  * @param address of the coordinator, as the owner of the tables.
- * @throws {DatabaseSetupError} with what to do where a node does not let a role in.
+ * @throws {DatabaseSetupError} with instructions if a node refuses a role.
  */
 export async function ensureNodeRoles(address: DatabaseAddress, sql: Sql): Promise<void> {
   const statements = await missingLogins(sql);
@@ -25,14 +25,15 @@ export async function ensureNodeRoles(address: DatabaseAddress, sql: Sql): Promi
   if (problems.length > 0) throw new DatabaseSetupError(problems.join("\n"));
 }
 
-/** The statements that give the roles a login on nodes that lack it. Citus carries them to all nodes. */
+/** The statements that let the roles log in to nodes that refuse them. Citus propagates them to all nodes. */
 export async function missingLogins(sql: Sql): Promise<readonly string[]> {
   const here = await sql<{ name: string }[]>`
     select rolname as name from pg_roles where rolname = any(${[...NODE_ROLES]}) and rolcanlogin`;
   const there = await rolesOnNodes(sql);
   const everywhere = (name: string, has: (role: NodeRole) => boolean) =>
     there.every(({ roles }) => roles.some((role) => role.name === name && has(role)));
-  // Made in another database of the coordinator, or before its nodes were added, a role is on the coordinator alone.
+  // A role that was created in another database of the coordinator, or before nodes were added, exists on the
+  // coordinator only.
   const unknown = NODE_ROLES.filter((name) => !everywhere(name, () => true)).map(
     (name) => `select run_command_on_workers('${makeRole(name)}')`,
   );
@@ -47,7 +48,7 @@ function makeRole(name: string): string {
   return `do $$ begin if to_regrole(''${name}'') is null then ${make}; end if; end $$`;
 }
 
-/** What keeps the roles from being used on nodes that answer, in words for the operator. */
+/** The reasons, for the operator, why the roles cannot be used on nodes that answer. */
 export async function findLoginProblems(address: DatabaseAddress, owner: Sql): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const { address: node, roles } of await rolesOnNodes(owner)) {
@@ -88,7 +89,7 @@ async function rolesOnNodes(sql: Sql): Promise<readonly { readonly address: stri
   return answers.flatMap(({ address, answer }) => (answer ? [{ address, roles: answer }] : []));
 }
 
-/** Nodes that answer the owner, and not this role. */
+/** Nodes that answer the owner but not this role. */
 async function nodesThatRefuse(address: DatabaseAddress, role: DatabaseRole): Promise<readonly string[]> {
   const [asOwner, asRole] = [
     connect(address, { connections: 1, statementTimeout: 10_000 }),

@@ -1,13 +1,13 @@
 import type { Sql } from "../connect.js";
 import { listStoredTables } from "../stored-tables.js";
 
-/** The column that tenant tables are distributed by, so that all rows of a tenant lie on one node. */
+/** The distribution column of tenant tables. It keeps all rows of a tenant on one node. */
 export const DISTRIBUTION_COLUMN = "tenant_id";
 
-/** The table whose shards those of all other tenant tables lie beside. */
+/** The table that the shards of all other tenant tables are colocated with. */
 export const FIRST_TABLE = "tenants";
 
-/** Tables without tenants that statements combine with a tenant's rows: each node has a copy. */
+/** Tables without tenants that statements join to a tenant's rows. Each node has a copy. */
 const REFERENCE_TABLES: readonly string[] = ["official_formulas"];
 
 /** Where the rows of a table are. `elsewhere`: distributed in a way that Cloakroom does not use. */
@@ -17,18 +17,18 @@ export interface TablePlacement {
   readonly table: string;
   readonly wanted: "distributed" | "reference";
   readonly actual: Placement;
-  /** Distributed, but with shards that do not lie beside those of `tenants`. */
+  /** Distributed, but not colocated with `tenants`. */
   readonly isApart: boolean;
   /**
-   * Bytes of rows in the coordinator's own storage. Before the distribution these are the table's rows; afterwards they are
-   * old copies that no statement sees.
+   * Bytes of rows in the coordinator's own storage. Before the distribution these are the table's rows; afterwards they
+   * are old copies that no statement sees.
    */
   readonly coordinatorBytes: number;
 }
 
 /**
- * Lists the tables that belong on the nodes of a cluster: `tenants` first, each other behind those that it refers to. All
- * tables with the column tenant_id are among them.
+ * Lists the tables that belong on the nodes of a cluster, including all tables with the column tenant_id: `tenants`
+ * first, then each table after those that it refers to.
  */
 export async function listNodeTables(sql: Sql): Promise<readonly Pick<TablePlacement, "table" | "wanted">[]> {
   const stored = (await listStoredTables(sql)).filter(
@@ -41,7 +41,7 @@ export async function listNodeTables(sql: Sql): Promise<readonly Pick<TablePlace
   }));
 }
 
-/** Finds out where the tables of {@link listNodeTables} are. The database must have the Citus extension. */
+/** Finds where the tables of {@link listNodeTables} are. The database must have the Citus extension. */
 export async function listPlacements(sql: Sql): Promise<readonly TablePlacement[]> {
   const found = await sql<FoundTable[]>`
     select c.relname as name, p.partmethod as method, p.repmodel as replication, p.colocationid as colocation,
@@ -65,9 +65,9 @@ export async function listPlacements(sql: Sql): Promise<readonly TablePlacement[
 
 interface FoundTable {
   readonly name: string;
-  /** `h` distributed by a hash, `n` not distributed by a column; null for a table that Citus does not manage. */
+  /** `h`: distributed by hash; `n`: no distribution column; null: not managed by Citus. */
   readonly method: string | null;
-  /** `t` is a reference table. */
+  /** `t`: a reference table. */
   readonly replication: string | null;
   readonly colocation: number | null;
   readonly column: string | null;
@@ -80,7 +80,7 @@ function placementOf(table: FoundTable | undefined): Placement {
   return table.method === "n" && table.replication === "t" ? "reference" : "elsewhere";
 }
 
-/** Whether the vault is distributed at all: a cluster serves it from the coordinator alone too. */
+/** Whether the vault is distributed. A cluster can also serve it from the coordinator alone. */
 export function isDistributed(placements: readonly TablePlacement[]): boolean {
   return placements.some(({ table, actual }) => table === FIRST_TABLE && actual === "distributed");
 }

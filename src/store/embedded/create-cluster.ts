@@ -9,13 +9,13 @@ import type { PostgresPrograms } from "./postgres-programs.js";
 import { ownAccount, type ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
 
-/** The role owns the database and may create roles; it is no superuser. */
+/** The role owns the database and may create roles, but is not a superuser. */
 export const DATABASE = "cloakroom";
 export const ROLE = "cloakroom";
 
 /**
- * Runs initdb, and creates the role and the database. Works in a directory beside, which is renamed at the end, so a start
- * that dies halfway leaves nothing that looks like a database. The caller holds `start.lock`.
+ * Runs initdb, and creates the role and the database. Works in a draft directory, which is renamed at the end, so an
+ * interrupted start leaves nothing that looks like a database. The caller holds `start.lock`.
  * @throws EmbeddedDatabaseError with PostgreSQL's error message
  */
 export async function createCluster(
@@ -59,7 +59,7 @@ async function initdb(draft: Cluster, programs: PostgresPrograms, account: Serve
   await rm(passwordFile);
 }
 
-/** In single-user mode, which needs no server and no superuser's password. */
+/** Runs in single-user mode, which needs no server and no superuser password. */
 async function createRole(draft: Cluster, programs: PostgresPrograms, account: ServerAccount): Promise<void> {
   const password = newPassword();
   await writeSecret(draft.passwordFile, password);

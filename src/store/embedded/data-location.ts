@@ -15,7 +15,7 @@ import {
   type ServerAccount,
 } from "./server-account.js";
 
-/** Where root keeps databases that PostgreSQL's account could not reach in the requested directory. */
+/** The directory for root's databases that PostgreSQL's account could not reach in the requested directory. */
 const RELOCATED = "/var/lib/cloakroom";
 /** SQLite, which takes the locks, accepts paths of up to 511 bytes; PostgreSQL of up to 1,023. */
 const LONGEST_PATH = 400;
@@ -44,7 +44,10 @@ export async function locateData(requested: string): Promise<DataLocation> {
   return runsAsRoot() ? locateAsRoot(dataDir) : locateAsUser(dataDir);
 }
 
-/** Creates the data directory. PostgreSQL's account has to pass it; the files inside are protected by their own modes. */
+/**
+ * Creates the data directory. PostgreSQL's account must be able to pass through it; the files inside are protected by
+ * their own modes.
+ */
 export async function makeDataDirectory({ dataDir, account }: DataLocation): Promise<void> {
   const firstMade = await mkdir(dataDir, { recursive: true, mode: 0o700 });
   if (!runsAsRoot()) return;
@@ -115,7 +118,7 @@ async function databaseOwner(dataDir: string): Promise<{ uid: number; gid: numbe
   return stat(existsSync(data) ? data : home);
 }
 
-/** The path with the symbolic links of its existing part resolved, so one directory has one name. */
+/** The path with the symbolic links of its existing part resolved, so each directory has exactly one name. */
 async function canonical(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -38,22 +38,22 @@ export interface CommandOptions extends EmbeddedDatabaseOptions {
 
 /** A real PostgreSQL 18, or the system's version, on a unix socket. */
 export interface EmbeddedDatabase extends AsyncDisposable {
-  /** For postgres.js. The role owns the database and may create roles; it is no superuser. */
+  /** For postgres.js. The role owns the database and may create roles, but is not a superuser. */
   readonly connection: EmbeddedConnection;
-  /** This start created the database: it is empty. */
+  /** Whether this start created the database, which is then empty. */
   readonly isNew: boolean;
   /** Where the data is, which may not be the requested directory. */
   readonly dataDir: string;
   /** PostgreSQL's log, for messages that point there. */
   readonly logFile: string;
-  /** Resolves when PostgreSQL has ended, after `stop` or by itself. */
+  /** Resolves when PostgreSQL has ended, by `stop` or otherwise. */
   readonly exited: Promise<DatabaseExit>;
-  /** Ends this process's use of the database. Can be called again. */
+  /** Ends this process's use of the database. Calling it twice is safe. */
   stop(): Promise<void>;
 }
 
 export interface DatabaseExit {
-  /** `stop` was called before. */
+  /** Whether `stop` was called before. */
   readonly expected: boolean;
   /** A sentence without a full stop, for the operator's log. */
   readonly summary: string;
@@ -61,11 +61,11 @@ export interface DatabaseExit {
 
 type Role = "server" | "command";
 
-/** How long another process may hold a lock only to see whether it is free. */
+/** How long another process may hold a lock while it only probes it. */
 const PROBE_MS = 500;
-/** How long to wait for users of a PostgreSQL that cannot be seen from here: they notice its end, or are elsewhere. */
+/** How long to wait for users of a PostgreSQL that is not visible from here: they notice its end, or run elsewhere. */
 const UNSEEN_TIMEOUT_MS = { server: 60_000, command: 5_000 };
-/** How long a command that ends waits to learn whether it is the last one. */
+/** How long an ending command waits to learn whether it is the last one. */
 const LEAVE_TIMEOUT_MS = 60_000;
 const LOG_CHECK_MS = 60_000;
 const POLL_MS = 20;
@@ -110,8 +110,8 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
 }
 
 /**
- * Uses the database for one command: the PostgreSQL that runs already, or one that this call starts. The last command stops
- * it, unless a server has it.
+ * Uses the database for one command: a PostgreSQL that already runs, or one that this call starts. The last command
+ * stops it, unless a server uses it.
  * @throws EmbeddedDatabaseError if there is no database and `mayCreate` is false, or it cannot be reached or run here
  */
 export async function shareEmbeddedDatabase(options: CommandOptions): Promise<EmbeddedDatabase> {
@@ -187,12 +187,15 @@ async function tryToFindOrStart(
   return use ? { ...running, use } : "starting";
 }
 
-/** Whether no other process uses the database, in any container. Only while this one holds `start.lock` can none begin to. */
+/**
+ * Whether no other process uses the database, in any container. While this process holds `start.lock`, no process can
+ * start to.
+ */
 function isUnused(role: Role, dataDir: string): boolean {
   return !isLocked(dataDir, "users.lock") && (role === "server" || !isLocked(dataDir, "cloakroom.lock"));
 }
 
-/** Ends a command's use. `start.lock` keeps others from beginning or ending theirs meanwhile. */
+/** Ends a command's use. Meanwhile `start.lock` keeps other processes from starting or ending theirs. */
 async function leave(running: UsedDatabase): Promise<void> {
   const { dataDir } = running.cluster;
   using startLock = await tryFor(LEAVE_TIMEOUT_MS, () => DirectoryLock.tryTake(dataDir, "start.lock"));
@@ -200,7 +203,7 @@ async function leave(running: UsedDatabase): Promise<void> {
   if (startLock && isUnused("command", dataDir)) await stopDatabase(running);
 }
 
-/** @param end `atExit` runs if the process exits without a stop: by an uncaught error, or a second Ctrl-C */
+/** @param end `atExit` runs if the process exits without a stop, by an uncaught error or a second Ctrl-C */
 function opened(running: RunningDatabase, end: { atExit(): void; leave(): Promise<void> }): EmbeddedDatabase {
   process.once("exit", end.atExit);
   let stopping: Promise<void> | undefined;

@@ -6,7 +6,7 @@ import type { DataLocation } from "./data-location.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import { isUsable, type PostgresPrograms, tryPrograms, type Unusable } from "./postgres-programs.js";
 
-/** The major versions that Cloakroom's SQL runs on, the preferred one first. */
+/** The major versions that Cloakroom's SQL runs on, preferred one first. */
 const SUPPORTED_MAJORS = [18, 17, 16, 15];
 
 /** Where distributions install the server: Debian, postgresql.org's RPMs, SUSE, Alpine, others. */
@@ -21,9 +21,9 @@ const SYSTEM_DIRECTORIES = [
 ];
 
 /**
- * The PostgreSQL to run. An existing database determines the major version; a new one gets the npm package's PostgreSQL, or
- * else the newest of the system.
- * @param packageDir the npm package with PostgreSQL for this platform, if it is installed
+ * Finds the PostgreSQL to run. An existing database determines the major version; a new one gets the npm package's
+ * PostgreSQL, or otherwise the system's newest.
+ * @param packageDir the npm package with PostgreSQL for this platform, if installed
  * @throws EmbeddedDatabaseError if none fits
  */
 export async function findPostgres(

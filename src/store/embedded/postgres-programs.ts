@@ -11,14 +11,17 @@ export interface PostgresPrograms {
   readonly major: number;
 }
 
-/** Why programs cannot be used: the reason as part of a sentence. */
+/** Why the programs cannot be used, as part of a sentence. */
 export interface Unusable {
   readonly problem: string;
   /** Files are missing or the account cannot reach them: a complete copy elsewhere may work. */
   readonly copyMayHelp: boolean;
 }
 
-/** Runs `postgres --version` as the account: this shows that it can be executed, finds its libraries, and its version. */
+/**
+ * Runs `postgres --version` as the account. This shows whether it can be executed and finds its libraries, and its
+ * version.
+ */
 export function tryPrograms(bin: string, account: ServerAccount): Promise<PostgresPrograms | Unusable> {
   const [postgres, initdb] = [join(bin, "postgres"), join(bin, "initdb")];
   return new Promise((resolve) => {
@@ -40,7 +43,7 @@ function explain(error: unknown, complaint: string, { label }: ServerAccount): U
     case "EACCES":
       return { problem: `${label} may not execute it`, copyMayHelp: true };
     case "ENOENT":
-      // The file exists. The loader that it names does not.
+      // The file exists, but the loader that it names does not.
       return { problem: "it needs glibc, which this system (Alpine?) does not have", copyMayHelp: false };
     default:
       return {

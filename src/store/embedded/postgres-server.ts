@@ -17,7 +17,7 @@ export interface PostgresServer {
   readonly pid: number;
   /** PostgreSQL's data directory. */
   readonly data: string;
-  /** Resolves when the process is gone, with a sentence that says how. */
+  /** Resolves when the process is gone, with a sentence that says how it ended. */
   readonly ended: Promise<string>;
 }
 
@@ -27,13 +27,13 @@ export interface Postmaster {
   readonly port: number;
   /** Undefined until the server has opened its socket. */
   readonly socketDirectory: string | undefined;
-  /** The server accepts connections. `pg_ctl -w` reads the same line. */
+  /** Whether the server accepts connections. `pg_ctl -w` reads the same line. */
   readonly isReady: boolean;
 }
 
 /**
- * Starts `postgres` on a data directory. It leads its own session, so that Ctrl-C in a terminal reaches only this process,
- * which then lets requests end first; and it outlives this process if that is killed.
+ * Starts `postgres` on a data directory. It leads its own session: Ctrl-C in a terminal reaches only this process,
+ * which first finishes its requests, and the server outlives this process if that is killed.
  */
 export function startServer(
   postgres: string,

@@ -45,7 +45,7 @@ export type Announce = (line: string) => void;
 
 /** How long crash recovery may take: it replays up to max_wal_size, on a slow disk for minutes. */
 export const START_TIMEOUT_MS = 15 * 60_000;
-/** After this time the operator is told why it takes so long. */
+/** After this time the operator gets an explanation of the delay. */
 export const ANNOUNCE_AFTER_MS = 5_000;
 /** How long the socket of a server that accepts connections may be missing. */
 const SOCKET_TIMEOUT_MS = 5_000;
@@ -60,8 +60,8 @@ const TRANSIENT = /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_\w+|CONNECT
 export class SocketHidden extends EmbeddedDatabaseError {}
 
 /**
- * The server that runs here already: one of other processes, or one that outlived a killed process. Waits until it accepts
- * connections. Returns undefined if there is none. The caller holds `start.lock`.
+ * Finds the server that already runs here: another process's, or one that outlived a killed process. Waits until it
+ * accepts connections. Returns undefined if there is none. The caller holds `start.lock`.
  * @throws EmbeddedDatabaseError if it runs and cannot be used
  */
 export async function findDatabase(dataDir: string, announce: Announce): Promise<RunningDatabase | undefined> {
@@ -99,7 +99,7 @@ export async function startDatabase(
   for (const giveUp = Date.now() + SHARED_MEMORY_TIMEOUT_MS; ; await sleep(100)) {
     const outcome = await tryToStart(programs.postgres, cluster, account, announce);
     if (typeof outcome !== "string") return { ...outcome, cluster, isNew };
-    // The starter of another server was killed before that wrote its pid file.
+    // Another process was killed after it started a server and before the server wrote its pid file.
     const found = /lock file .* already exists/.test(outcome) && (await findDatabase(dataDir, announce));
     if (found) return found;
     if (/is still in use|lock file .* already exists/.test(outcome) && Date.now() < giveUp) continue;
@@ -113,7 +113,7 @@ export async function stopDatabase({ server, connection }: RunningDatabase): Pro
   await removeSocketDirectory(connection.host);
 }
 
-/** Returns what PostgreSQL says if it ends instead. */
+/** Returns PostgreSQL's output if it ends instead. */
 async function tryToStart(
   program: string,
   cluster: Cluster,
@@ -152,7 +152,7 @@ async function untilReady(
   for (let announced = false; isServerOf(server.pid, cluster.data); await sleep(POLL_MS)) {
     const waited = Date.now() - began;
     const postmaster = await findPostmaster(cluster.data);
-    // Earlier attempts would each leave a line in the log.
+    // Earlier attempts would each add a line to the log.
     if (postmaster?.isReady) {
       const { socketDirectory: host = "nowhere", port } = postmaster;
       const connection = { host, port, database: DATABASE, username: ROLE, password };

@@ -62,7 +62,7 @@ export async function closedParent(path: string, account: ServerAccount): Promis
   return (await closedParent(parent, account)) ?? ((await mayEnter(parent, account)) ? undefined : parent);
 }
 
-/** Judged by the mode bits, because a process cannot ask for another uid. `spawn` drops supplementary groups. */
+/** Checks the mode bits, because a process cannot ask for another uid. `spawn` drops supplementary groups. */
 export async function mayEnter(directory: string, account: ServerAccount): Promise<boolean> {
   try {
     const { mode, uid, gid } = await stat(directory);
@@ -82,7 +82,7 @@ function ownName(): string | undefined {
   try {
     return userInfo().username;
   } catch {
-    // A uid without a passwd entry, as container platforms assign them.
+    // A uid without a passwd entry, as container platforms assign it.
     return undefined;
   }
 }

@@ -2,7 +2,9 @@ import { totalmem } from "node:os";
 
 const MB = 1024 * 1024;
 
-/** What PostgreSQL's programs inherit: variables of the loader, by which some systems find libraries or passwd entries. */
+/**
+ * What PostgreSQL's programs inherit: loader variables, which some systems need to find libraries or passwd entries.
+ */
 const INHERITED = [
   "PATH",
   "LD_LIBRARY_PATH",
@@ -13,8 +15,8 @@ const INHERITED = [
 ];
 
 /**
- * The environment of PostgreSQL's programs. None of our settings, some of which are secret, and no locale: initdb fails with a
- * locale that the system lacks, and without any makes a SQL_ASCII database.
+ * The environment of PostgreSQL's programs. It has none of our settings, some of which are secret, and no locale,
+ * because initdb fails with a locale that the system lacks. Without a locale it creates a SQL_ASCII database.
  */
 export function childEnvironment(): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => INHERITED.includes(name));
@@ -59,7 +61,7 @@ export function serverSettings(socketDirectory: string, port: number, memory: nu
     jit: "off",
     timezone: "UTC",
 
-    // DETAIL lines quote rows and keys, STATEMENT lines literals: neither is logged.
+    // DETAIL lines quote rows and keys, and STATEMENT lines quote literals, so neither is logged.
     logging_collector: "off",
     log_destination: "stderr",
     log_timezone: "UTC",

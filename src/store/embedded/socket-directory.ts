@@ -33,7 +33,7 @@ export async function makeSocketDirectory(data: string, account: ServerAccount):
   return directory;
 }
 
-/** Removes the directory of a server that has ended. Leaves directories alone that were not made here. */
+/** Removes the directory of a server that has ended. Skips directories that were not made here. */
 export async function removeSocketDirectory(directory: string): Promise<void> {
   if (!OURS.test(basename(directory))) return;
   try {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 
 /**
- * What an export is, once unpacked (gzip): a header line, sections, and an end line. Lines are JSON. A section is a line
- * that names a table and its columns, rows as PostgreSQL's COPY writes them as text, and a line `\.`, which no row looks
- * like. The end has an HMAC-SHA-256 over all bytes before it, under a key that the root key wraps.
+ * The format of an unpacked (gzip) export: a header line, sections, and an end line. Lines are JSON. A section is a
+ * line that names a table and its columns, rows in the text format of PostgreSQL's COPY, and a line `\.`, which no row
+ * equals. The end has an HMAC-SHA-256 over all bytes before it, under a key that the root key wraps.
  */
 export const FORMAT = "cloakroom-export-1";
 
@@ -11,15 +11,15 @@ export const SECTION_END = Buffer.from("\\.\n");
 
 export interface ExportHeader {
   readonly format: string;
-  /** The migrations of the database it was made from: it goes into one with exactly these. */
+  /** The migrations of the exported database. The importing database must have exactly these. */
   readonly migrations: readonly string[];
-  /** The root keys that the tenants' keys are wrapped by, with the values that prove which they are (base64). */
+  /** The root keys that wrap the tenants' keys, with their check values (base64). */
   readonly root_keys: readonly ExportedRootKey[];
   /** The file's own key, wrapped (base64). */
   readonly key: { readonly root_key_id: string; readonly wrapped: string };
   /**
-   * SHA-256 of the header without this field, in hexadecimal. It tells a damaged header from one whose root key is not at
-   * hand, which the MAC at the end cannot: that takes the key. Absent in files of releases that did not write it.
+   * SHA-256 of the header without this field, in hexadecimal. It distinguishes a damaged header from one whose root key
+   * is missing. The MAC at the end cannot, because it needs the key. Absent in files of releases that did not write it.
    */
   readonly sha256?: string;
 }
@@ -28,7 +28,10 @@ export interface ExportedRootKey {
   readonly id: string;
   readonly check_value: string;
   readonly retired: boolean;
-  /** How many shares bring it back, where it was split by then. Absent in files of releases that did not tell. */
+  /**
+   * The number of shares that restore it, if it was split before the export. Absent in files of releases that did not
+   * write it.
+   */
   readonly threshold?: number | null;
 }
 
@@ -52,7 +55,10 @@ export function headerLine(header: Omit<ExportHeader, "sha256">): Buffer {
   return Buffer.from(`${JSON.stringify({ ...header, sha256: digestOf(header) })}\n`);
 }
 
-/** Whether a header is as it was written; undefined for one without a digest. @param line that {@link readHeader} took. */
+/**
+ * Whether a header is unchanged; undefined for one without a digest.
+ * @param line that {@link readHeader} accepted.
+ */
 export function isIntact(line: string): boolean | undefined {
   const { sha256, ...rest } = parse(line);
   return sha256 === undefined ? undefined : sha256 === digestOf(rest);
@@ -95,7 +101,7 @@ function parse(line: string): Parsed {
     const parsed: unknown = JSON.parse(line);
     if (isObject(parsed)) return parsed;
   } catch {
-    // Said below.
+    // The error below reports it.
   }
   throw damaged();
 }

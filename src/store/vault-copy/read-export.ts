@@ -9,12 +9,12 @@ import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } fro
 import type { Unpacked } from "./unpacked.js";
 
 /**
- * Puts everything behind the header of an export into an empty database, or nothing of it.
+ * Imports everything after the header of an export into an empty database, or nothing.
  * @param sql one connection, as the owner of the tables.
- * @param mac has taken the header.
- * @param split the root keys that are kept in shares, with how many bring each back: they may have been split after the
- * export was made.
- * @throws {ExportFileError} when the file is damaged, or the database is not empty.
+ * @param mac already contains the header.
+ * @param split the root keys that are kept in shares, with the number of shares that restore each. They may have been
+ * split after the export.
+ * @throws {ExportFileError} if the file is damaged or the database is not empty.
  */
 export async function importSections(
   sql: Sql,
@@ -26,9 +26,10 @@ export async function importSections(
   try {
     const tables = await listStoredTables(sql);
     await requireEmpty(sql);
-    // The configured key was registered by whoever set the database up. The file brings those that it needs.
+    // The setup of the database registered the configured key. The file brings the keys that it needs.
     await sql`delete from root_keys`;
-    // The owner itself is held by row-level security, and COPY FROM is refused under it. Nobody sees this state.
+    // Row-level security applies to the owner too, and PostgreSQL refuses COPY FROM under it. No other transaction sees
+    // this state.
     const guarded = tables.filter(({ isOfTenants }) => isOfTenants);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} no force row level security`);
     for (;;) {
@@ -76,7 +77,9 @@ async function fill(
   mac.update(SECTION_END);
 }
 
-/** Whether the database refuses values or rows (SQLSTATE classes 22 and 23), or what comes after such a refusal. */
+/**
+ * Whether the database rejects values or rows (SQLSTATE classes 22 and 23), or the error follows from such a rejection.
+ */
 function isAboutData(error: unknown): boolean {
   return /^(?:22|23)\w{3}$|^25P02$/.test(codeOf(error));
 }

@@ -1,11 +1,11 @@
 import { damaged, SECTION_END } from "./format.js";
 
-/** A row's end and the section's: a section that is written has rows. */
+/** The end of a row and of its section. Every written section has rows. */
 const LAST = Buffer.concat([Buffer.from("\n"), SECTION_END]);
-/** Longer than any line of ours but rows. */
+/** Longer than any of our lines except rows. */
 const LONGEST = 1024 * 1024;
 
-/** Takes lines and rows from an unpacked export, whatever pieces it comes in. */
+/** Reads lines and rows from an unpacked export that arrives in pieces of any size. */
 export class Unpacked {
   readonly #pieces: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -14,7 +14,7 @@ export class Unpacked {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** The next line with its end. */
+  /** The next line, including its end. */
   async line(): Promise<Buffer> {
     let end = this.#rest.indexOf(10);
     while (end < 0) {
@@ -24,7 +24,7 @@ export class Unpacked {
     return this.#take(end + 1);
   }
 
-  /** The rows up to the end of the section, which is taken too. */
+  /** The rows up to the end of the section, which is consumed too. */
   async *rows(): AsyncGenerator<Buffer> {
     for (;;) {
       const end = this.#rest.indexOf(LAST);
@@ -33,14 +33,14 @@ export class Unpacked {
         this.#take(SECTION_END.length);
         return;
       }
-      // What may be the beginning of the end stays for the next look.
+      // Bytes that may begin the end stay for the next read.
       const sure = this.#rest.length - LAST.length + 1;
       if (sure > 0) yield this.#take(sure);
       if (!(await this.#more())) throw damaged();
     }
   }
 
-  /** Whether all that follows unpacks to the sum that gzip has of it. Nothing can be taken afterwards. */
+  /** Whether the remaining bytes unpack to gzip's checksum. Consumes everything. */
   async isWhole(): Promise<boolean> {
     try {
       while (await this.#more()) this.#rest = Buffer.alloc(0);
@@ -62,7 +62,7 @@ export class Unpacked {
 
   async #more(): Promise<boolean> {
     const next = await this.#pieces.next().catch(() => {
-      // Packed bytes that do not unpack.
+      // Packed bytes that cannot be unpacked.
       throw damaged();
     });
     if (next.done) return false;

@@ -7,16 +7,16 @@ import { copyOut } from "./copy-streams.js";
 import { SECTION_END } from "./format.js";
 
 /**
- * All that is stored, as of one moment, section by section: what belongs to nobody, the vault's own, then tenant by tenant. Values stay as
- * they are sealed; tenants' keys stay wrapped.
- * @param sql one connection, as the owner of the tables; its transaction is this function's.
+ * The whole store as of one moment, in sections: first rows without a tenant, then the vault's own, then each tenant's.
+ * Values stay sealed and tenants' keys stay wrapped.
+ * @param sql one connection, as the owner of the tables. This function owns its transaction.
  */
 export async function* exportSections(sql: Sql): AsyncGenerator<Uint8Array> {
   await sql.unsafe("begin isolation level repeatable read read only");
   const tables = await listStoredTables(sql);
   for (const table of tables) if (!table.isOfTenants) yield* section(sql, table, undefined);
   for (const tenantId of [VAULT, ...(await activeTenants(sql))]) {
-    // Row-level security holds the owner too. The literal is safe because a TenantId is a UUID.
+    // Row-level security applies to the owner too. The literal is safe because a TenantId is a UUID.
     await sql.unsafe("set local role cloakroom_app");
     await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
     for (const table of tables) if (table.isOfTenants) yield* section(sql, table, tenantId);

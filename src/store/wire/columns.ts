@@ -2,7 +2,7 @@ import { isUuid, type Uuid } from "../../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import { POSTGRES_EPOCH_MS } from "./message-writer.js";
 
-/** How a column travels, and the types that are read so. No types: any, as text. */
+/** The wire format of a column, and the types that are read so. No types: any type, as text. */
 export interface ColumnKind {
   readonly format: 0 | 1;
   readonly types: readonly number[];
@@ -18,7 +18,7 @@ const TIME: ColumnKind = { format: 1, types: [1184] };
 /** text[]. */
 const TEXTS: ColumnKind = { format: 1, types: [1009] };
 
-/** Reads the columns of a row, from left to right, each once. */
+/** Reads the columns of a row from left to right, each once. */
 export interface Columns {
   text(): string;
   textOrNull(): string | null;
@@ -36,10 +36,10 @@ export interface Columns {
   jsonObjects(): JsonObject[];
 }
 
-/** Makes a row of its columns. It reads the same columns in the same order every time. */
+/** Makes a row from its columns. It reads the same columns in the same order every time. */
 export type ReadRow<Row> = (columns: Columns) => Row;
 
-/** The columns that a function reads, found by letting it read a row of nothing. */
+/** The columns that a function reads, found by running it on an empty row. */
 export function columnKindsOf(read: ReadRow<unknown>): readonly ColumnKind[] {
   const kinds: ColumnKind[] = [];
   const note = <T>(kind: ColumnKind, value: T) => {
@@ -66,15 +66,15 @@ export function columnKindsOf(read: ReadRow<unknown>): readonly ColumnKind[] {
 
 const NO_UUID = asUuid("00000000-0000-0000-0000-000000000000");
 const TWO_32 = 2 ** 32;
-/** The high half of a number of microseconds that a double may not hold exactly any more. */
+/** The high half of a number of microseconds that a double may not hold exactly. */
 const INEXACT_HIGH = 2 ** 21;
 
-/** The columns of one DataRow message after another. */
+/** The columns of successive DataRow messages. */
 export class RowReader implements Columns {
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
 
-  /** Goes to a row, whose columns begin at `start`. */
+  /** Moves to a row, whose columns begin at `start`. */
   moveTo(bytes: Buffer, start: number): void {
     this.#bytes = bytes;
     this.#at = start;
@@ -102,7 +102,7 @@ export class RowReader implements Columns {
     return this.bytesOrNull() ?? neverNull();
   }
 
-  /** A copy: what came from the network is used again. */
+  /** A copy, because the network buffer is reused. */
   bytesOrNull(): Buffer | null {
     const size = this.#size();
     if (size < 0) return null;
@@ -156,12 +156,12 @@ export class RowReader implements Columns {
   texts(): string[] {
     if (this.#size() < 0) neverNull();
     const dimensions = this.#bytes.readInt32BE(this.#at);
-    // The number of dimensions, whether there are nulls, the type of the items.
+    // The number of dimensions, the null flag, the item type.
     this.#at += 12;
     if (dimensions === 0) return [];
     if (dimensions > 1) throw new Error("an array column has more than one dimension");
     const count = this.#bytes.readInt32BE(this.#at);
-    // Its length and the number of its first item.
+    // The length, and the number of the first item.
     this.#at += 8;
     return Array.from({ length: count }, () => this.text());
   }

@@ -12,65 +12,68 @@ export interface DescribedColumn {
   readonly type: number;
 }
 
-/** One run of a statement in a step: what it needs, and what becomes of it. */
+/** One run of a statement in a step, with callbacks for its results. */
 export interface Execution {
   readonly statement: PreparedStatement;
-  /** The table that it writes. Errors of the database are never asked: on a distributed engine they name a shard. */
+  /** The table that it writes. Not taken from database errors: on a distributed engine they name a shard. */
   readonly table?: string | undefined;
   writeValues(out: MessageWriter): void;
-  /** Takes a row. `columns` are valid during the call only. */
+  /** Takes a row. `columns` is valid only during the call. */
   takeRow(columns: Columns, described: readonly DescribedColumn[]): void;
-  /** Takes the command's tag, `COMMIT` or `INSERT 0 1`, after all rows. */
+  /** Takes the command tag, such as `COMMIT` or `INSERT 0 1`, after all rows. */
   takeTag?(tag: string): void;
 }
 
-/** How a step ended. */
+/** The result of a step. */
 export type StepEnd =
   | { readonly kind: "done" }
   /**
-   * A statement failed, and PostgreSQL dropped all that came behind it. A transaction that is open has failed and must be
-   * rolled back. An error of our own, in reading a row, drops nothing.
+   * A statement failed, and PostgreSQL skipped all later ones. An open transaction has failed and must be rolled back.
+   * An error of our own while reading a row skips nothing.
    */
   | { readonly kind: "failed"; readonly error: unknown; readonly failed: Execution; readonly isOpen: boolean }
-  /** The connection was lost. Where the step `wasSent`, any part of it may have run. */
+  /** The connection was lost. If the step `wasSent`, any part of it may have run. */
   | { readonly kind: "lost"; readonly error: unknown; readonly wasSent: boolean };
 
 /** A session that has just logged in. */
 export interface Session {
   readonly socket: Socket;
-  /** The process at the other end; through a pooler, a number of the pooler's own. */
+  /** The database process; through a pooler, a number of the pooler's own. */
   readonly processId: number;
 }
 
 const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
 const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
-/** Statements that a session keeps. Lists are asked for with many texts; one that knows so many is to be renewed. */
+/**
+ * Statements that a session keeps. Lists are queried with many different texts, and a session with this many should be
+ * renewed.
+ */
 const MOST_PREPARED = 2_000;
 
 /**
- * A session of the database that runs prepared statements in steps: any number of them in one write with one Sync, so that
- * a step is one trip. One step at a time.
+ * A database session that runs prepared statements in steps: any number of them in one write with one Sync, which makes
+ * a step one trip. It runs one step at a time.
  *
- * It never connects again: a transaction is lost with its connection, and whoever runs it must know.
+ * It never reconnects: a transaction is lost with its connection, and its owner must know.
  */
 export class Connection {
   readonly processId: number;
   readonly #socket: Socket;
   readonly #out = new MessageWriter();
   readonly #rows = new RowReader();
-  /** By name, as they were described. */
+  /** Descriptions by statement name. */
   readonly #prepared = new Map<string, readonly DescribedColumn[]>();
-  /** Parsed by the step that is being written, or that is under way. */
+  /** Statements parsed by the step that is being written or is in flight. */
   readonly #parsing = new Set<string>();
   #step: Execution[] = [];
-  /** The execution that the next message answers. */
+  /** The index of the execution that the next message belongs to. */
   #current = 0;
   #failure: { readonly error: unknown; readonly failed: Execution } | undefined;
   #lastError: DatabaseError | undefined;
   #resolve: ((end: StepEnd) => void) | undefined;
   #lost: { readonly error: unknown } | undefined;
 
-  /** Takes over the session: nothing else may read or write its socket any more. */
+  /** Takes over the session: no other code may read or write its socket afterwards. */
   constructor({ socket, processId }: Session) {
     this.processId = processId;
     this.#socket = socket;
@@ -91,14 +94,14 @@ export class Connection {
     return this.#lost !== undefined;
   }
 
-  /** It knows so many statements that it should be renewed. */
+  /** Whether it keeps so many statements that it should be renewed. */
   get isWornOut(): boolean {
     return this.#prepared.size > MOST_PREPARED;
   }
 
   /**
    * Adds a statement to the step.
-   * @throws what `writeValues` throws. The step is as it was before.
+   * @throws the error of `writeValues`, and leaves the step unchanged.
    */
   add(execution: Execution): void {
     const { statement } = execution;
@@ -116,7 +119,7 @@ export class Connection {
     this.#step.push(execution);
   }
 
-  /** Forgets the step that was being written. */
+  /** Discards the step that is being written. */
   discardStep(): void {
     this.#out.clear();
     this.#parsing.clear();
@@ -138,19 +141,19 @@ export class Connection {
     });
   }
 
-  /** Ends the connection at once. A step that is under way is lost. */
+  /** Drops the connection at once. A step in flight is lost. */
   drop(): void {
     this.#lose(new ConnectionLost());
   }
 
-  /** Says goodbye, so that the database ends its process at once. No step may be under way. */
+  /** Sends Terminate, which makes the database end its process at once. No step may be in flight. */
   end(): void {
     if (!this.#lost) this.#socket.end(TERMINATE, () => this.#socket.destroy());
     this.#lose(new ConnectionLost(), false);
   }
 
   #lose(error: unknown, isAtOnce = true): void {
-    // What PostgreSQL said as it ended the session tells more than the end.
+    // PostgreSQL's last message says more than the end of the socket.
     this.#lost ??= { error: this.#lastError?.isFatal ? this.#lastError : error };
     if (isAtOnce) this.#socket.destroy();
     this.#finish({ kind: "lost", error: this.#lost.error, wasSent: true });
@@ -220,7 +223,7 @@ export class Connection {
     }
   }
 
-  /** Only statements that were just parsed are described. */
+  /** Only newly parsed statements are described. */
   #takeDescription(described: readonly DescribedColumn[]): void {
     const { statement } = this.#running();
     const problem = mismatchIn(statement, described);
@@ -229,7 +232,7 @@ export class Connection {
   }
 
   #fail(error: unknown): void {
-    // An error behind all answers belongs to the end of the step.
+    // An error after all answers belongs to the end of the step.
     const failed = this.#step[this.#current] ?? this.#step.at(-1);
     if (failed) this.#failure ??= { error, failed };
   }
@@ -265,7 +268,7 @@ function code(letter: string): number {
   return letter.charCodeAt(0);
 }
 
-/** Reads a RowDescription: for each column a name and 18 bytes, of which the type is at 6. */
+/** Reads a RowDescription: for each column a name and 18 bytes, with the type at offset 6. */
 function readDescription(bytes: Buffer, start: number): DescribedColumn[] {
   const count = bytes.readUInt16BE(start);
   const columns: DescribedColumn[] = [];
@@ -278,7 +281,7 @@ function readDescription(bytes: Buffer, start: number): DescribedColumn[] {
   return columns;
 }
 
-/** Why the rows of a statement cannot be read as it says; undefined where they can. */
+/** Why the rows of a statement cannot be read as declared; undefined if they can. */
 function mismatchIn({ columns, text }: PreparedStatement, described: readonly DescribedColumn[]): string | undefined {
   if (!columns || (columns.length === 0 && described.length > 0)) return undefined;
   if (columns.length !== described.length) {

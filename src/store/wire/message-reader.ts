@@ -1,15 +1,17 @@
-/** A type byte, and four bytes of length, which counts itself. */
+/** A type byte and four bytes of length. The length counts itself. */
 const HEADER_BYTES = 5;
 /** PostgreSQL sends no larger message. */
 const MOST_BYTES = 2 ** 30;
 
-/** Takes one message: its type, and its payload at `start` to `end` of `bytes`, which are valid during the call only. */
+/**
+ * Takes one message: its type, and its payload from `start` to `end` of `bytes`, which is valid only during the call.
+ */
 export type TakeMessage = (type: number, bytes: Buffer, start: number, end: number) => void;
 
-/** Cuts what a database sends into messages, however the network has cut it. */
+/** Splits the bytes from a database into messages, however the network has split them. */
 export class MessageReader {
   readonly #take: TakeMessage;
-  /** The beginning of a message, in a buffer of its size once that is known. Each byte is copied once. */
+  /** The start of a message, in a buffer of the message's size once that is known. Copies each byte once. */
   #partial = Buffer.allocUnsafeSlow(HEADER_BYTES);
   #filled = 0;
 
@@ -17,7 +19,7 @@ export class MessageReader {
     this.#take = take;
   }
 
-  /** @throws {Error} for what is not PostgreSQL's protocol. */
+  /** @throws {Error} if the bytes do not follow PostgreSQL's protocol. */
   read(chunk: Buffer): void {
     let at = this.#filled > 0 ? this.#resume(chunk) : 0;
     while (chunk.length - at >= HEADER_BYTES) {
@@ -29,7 +31,10 @@ export class MessageReader {
     if (at < chunk.length) this.#keep(chunk, at);
   }
 
-  /** Goes on with the message that was begun. @returns how many bytes of the chunk belong to it. */
+  /**
+   * Continues an incomplete message.
+   * @returns how many bytes of the chunk belong to it.
+   */
   #resume(chunk: Buffer): number {
     let at = 0;
     if (this.#filled < HEADER_BYTES) {

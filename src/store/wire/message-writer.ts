@@ -1,16 +1,16 @@
-/** Most steps fit; the buffer of one that does not is given up after it was sent. */
+/** Most steps fit. A larger step gets a larger buffer, which is released after it was sent. */
 const INITIAL_BYTES = 16 * 1_024;
 const KEPT_BYTES = 256 * 1_024;
 
-/** Milliseconds from 1970 to 2000, where PostgreSQL counts from. */
+/** Milliseconds from 1970 to 2000, PostgreSQL's epoch. */
 export const POSTGRES_EPOCH_MS = 946_684_800_000;
-/** Milliseconds on either side of 2000 whose microseconds a double holds exactly. */
+/** Milliseconds before or after 2000 whose microseconds a double holds exactly. */
 const EXACT_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1_000);
 const TWO_32 = 2 ** 32;
 
 /**
- * Messages of PostgreSQL's protocol, version 3, one behind the other in one buffer that is used again for each step. What
- * fails half-way is taken back with {@link reset}.
+ * Successive messages of PostgreSQL's protocol, version 3, in one buffer that each step reuses. {@link reset} takes
+ * back what failed halfway.
  */
 export class MessageWriter {
   #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
@@ -25,12 +25,12 @@ export class MessageWriter {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Forgets what was written behind `length`. */
+  /** Discards everything after `length`. */
   reset(length: number): void {
     this.#length = length;
   }
 
-  /** Starts over. The database must have answered what was written: the bytes are overwritten. */
+  /** Starts over. The database must have answered what was written, because the bytes are overwritten. */
   clear(): void {
     this.#length = 0;
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
@@ -66,7 +66,10 @@ export class MessageWriter {
     this.#length += 1;
   }
 
-  /** Begins a message. @returns where its length belongs, for {@link endMessage}. */
+  /**
+   * Begins a message.
+   * @returns the position of its length, for {@link endMessage}.
+   */
   beginMessage(type: number): number {
     this.#reserve(5);
     this.#bytes[this.#length] = type;
@@ -106,7 +109,7 @@ export class MessageWriter {
     this.#int64(value);
   }
 
-  /** @throws {RangeError} for a time that is none. */
+  /** @throws {RangeError} for an invalid time. */
   timeValue(time: Date): void {
     const ms = time.getTime() - POSTGRES_EPOCH_MS;
     if (Number.isNaN(ms)) throw new RangeError("a time parameter is no time");
@@ -129,12 +132,12 @@ export class MessageWriter {
     const at = this.#length;
     this.int32(0);
     this.int32(items.length === 0 ? 0 : 1);
-    // Holds no null.
+    // The null flag: no nulls.
     this.int32(0);
     this.int32(itemType);
     if (items.length > 0) {
       this.int32(items.length);
-      // Attempt number, from 1.
+      // The number of the first item.
       this.int32(1);
     }
     for (const item of items) this.textValue(item);

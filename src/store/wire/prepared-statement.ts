@@ -16,13 +16,13 @@ const EXECUTE = "E".charCodeAt(0);
 const STATEMENT = "S".charCodeAt(0);
 
 /**
- * A statement with everything that is the same each time it runs, encoded once. A connection parses it at its first use and
- * finds it by name after that.
+ * A statement with all parts that are the same at each run, encoded once. A connection parses it at its first use and
+ * then refers to it by name.
  */
 export class PreparedStatement {
   /**
-   * Made of the text and the types, so that a pooler which hands one session to several clients never runs a statement of
-   * another text under this name.
+   * Derived from the text and the types. If a pooler gives one session to several clients, this name never runs a
+   * statement with another text.
    */
   readonly name: string;
   readonly text: string;
@@ -33,7 +33,7 @@ export class PreparedStatement {
   readonly #bindHead: Buffer;
   readonly #bindTail: Buffer;
 
-  /** @param columns undefined: all columns come as text, and are told by their description. */
+  /** @param columns undefined: all columns travel as text, as the database describes them. */
   constructor(text: string, parameters: readonly ParameterKind[], columns?: readonly ColumnKind[], name?: "") {
     this.text = text;
     this.columns = columns;
@@ -49,7 +49,7 @@ export class PreparedStatement {
     return new PreparedStatement(text, [], [], "");
   }
 
-  /** Writes Bind and Execute. `writeValues` writes the values of the parameters in their order. */
+  /** Writes Bind and Execute. `writeValues` writes the values of the parameters in order. */
   run(out: MessageWriter, writeValues: (out: MessageWriter) => void): void {
     const message = out.beginMessage(BIND);
     out.raw(this.#bindHead);
@@ -60,7 +60,7 @@ export class PreparedStatement {
   }
 }
 
-/** Execute of the unnamed portal, all of its rows. */
+/** Execute the unnamed portal, for all of its rows. */
 const EXECUTE_ALL = encoded((out) => {
   const message = out.beginMessage(EXECUTE);
   out.cString("");

@@ -1,26 +1,26 @@
-/** The connection is gone, and with it the transaction that was open there. */
+/** The connection is lost, and with it its open transaction. */
 export class ConnectionLost extends Error {
   override readonly name: string = "ConnectionLost";
 }
 
-/** No connection came about in time. */
+/** No connection was established in time. */
 export class ConnectTimeout extends ConnectionLost {
   override readonly name = "ConnectTimeout";
   readonly code = "CONNECT_TIMEOUT";
 }
 
-/** The server does not speak TLS, which the address asks for. */
+/** The server does not speak TLS, which the address requires. */
 export class TlsRefused extends ConnectionLost {
   override readonly name = "TlsRefused";
   readonly code = "TLS_REFUSED";
 }
 
-/** An error that PostgreSQL answered. Its message may quote values, so that nothing but the code is kept. */
+/** An error that PostgreSQL reported. Its message may quote values, so only the code is kept. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
   /** The SQLSTATE. */
   readonly code: string;
-  /** The session ends with it. */
+  /** Whether it ends the session. */
   readonly isFatal: boolean;
 
   constructor(code: string, isFatal = false) {
@@ -30,7 +30,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** A row that is not what its statement reads. What is wrong with it may quote the row, and is not kept. */
+/** A row that does not match what its statement reads. The details may quote the row, and are not kept. */
 export class UnreadableRow extends Error {
   override readonly name = "UnreadableRow";
   readonly code = "unreadable_row";
