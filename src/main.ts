@@ -1,7 +1,7 @@
-/** The oldest Node that has what is used everywhere here, such as AsyncDisposableStack. */
+/** The oldest Node with everything used here, such as AsyncDisposableStack. */
 const LEAST_NODE = 24;
 
-// Nothing is imported above: an older Node may fail at that, with words that help nobody.
+// Nothing is imported above: an older Node may fail at an import, with an unhelpful message.
 if (Number.parseInt(process.versions.node, 10) < LEAST_NODE) {
   process.stderr.write(
     `Cloakroom needs Node.js ${LEAST_NODE} or newer; this is ${process.versions.node}. Run it by npm (npm start), which brings one.\n`,

@@ -58,7 +58,7 @@ export class Idempotency {
   readonly #rule: ServedReplay;
   readonly #keyHash: Buffer;
   readonly #requestHash: Buffer;
-  /** A keyed hash of who made the request, bound to its idempotency key: nobody else can write it. */
+  /** A keyed hash of the request's author, bound to its idempotency key: no other party can compute it. */
   readonly #maker: Buffer;
 
   constructor({ key, method, resource, body, rule }: KeyedRequest, caller: Caller, keys: TenantKeys) {

@@ -20,7 +20,7 @@ export interface CallParts {
     /** The answer is that of an earlier request. */
     replayed(): void;
   };
-  /** What the request's idempotency key stands for, once: whoever takes it asks what became of an earlier request. */
+  /** The request's idempotency state, returned once: the taker looks up the result of an earlier request. */
   takeIdempotency(): Idempotency | undefined;
   /** Called when a repeat brought another request. */
   onDifferentRepeat(): void;

@@ -3,10 +3,13 @@ import { isTenantId, isUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isProof, proofOf } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 
-/** What an address that we hand out leads to. */
+/** The purpose of an address that we hand out. */
 export type AddressKind = "payment-return" | "payment-webhook" | "simulator-approval" | "three-ds-challenge";
 
-/** An address that somebody came to. Its proof is still to be checked, with the keys of the tenant that it names. */
+/**
+ * An address that a request arrived at. Its proof is not checked yet; the keys of the tenant that it names are needed
+ * for that.
+ */
 export interface PresentedAddress {
   readonly tenantId: TenantId;
   readonly id: Uuid;
@@ -20,7 +23,7 @@ export function writeAddress(keys: TenantKeys, kind: AddressKind, tenantId: Tena
   return `${base62Of(tenantId)}${base62Of(id)}${toBase62(addressProof(keys, kind, tenantId, id), 22)}`;
 }
 
-/** Undefined for what cannot be one of ours. */
+/** Returns undefined for text that cannot be one of our addresses. */
 export function readAddress(text: string): PresentedAddress | undefined {
   const [, tenant = "", entity = "", proof = ""] = FORM.exec(text) ?? [];
   const tenantId = uuidFrom(tenant);
@@ -33,12 +36,12 @@ export function isGenuine(keys: TenantKeys, kind: AddressKind, { tenantId, id, p
   return isProof(addressProof(keys, kind, tenantId, id), proof);
 }
 
-/** The id of 128 bits as 22 letters and digits: what payment services are given (some take fewer than 36). */
+/** The 128-bit id as 22 letters and digits, for payment services: some accept fewer than 36 characters. */
 export function base62Of(id: Uuid): string {
   return toBase62(Buffer.from(id.replaceAll("-", ""), "hex"), 22);
 }
 
-/** The way back from {@link base62Of}. */
+/** The inverse of {@link base62Of}. */
 export function uuidFrom(text: string): Uuid | undefined {
   const hex = text.length === 22 ? fromBase62(text, 16)?.toString("hex") : undefined;
   if (!hex) return undefined;

@@ -32,20 +32,19 @@ export interface PaymentDraft {
   readonly threeDSSessionId: Uuid | undefined;
 }
 
-/** A payment whose row is committed, and what it takes to ask for it: in memory, for the one call. */
+/** A payment whose row is committed, with everything needed to send it. Lives in memory for one call. */
 export interface AdmittedPayment {
   readonly payment: Payment;
   readonly connection: Connection;
   readonly card: SensitiveCard;
 }
 
-/** The lease of a payment in flight, on business time: what is not noted by then is looked after. */
+/**
+ * The lease of a payment that is being sent, in business time. A payment without a stored answer by then is reconciled.
+ */
 export const FLIGHT_MS = 45_000;
 
-/**
- * Writes a payment down before anybody is asked for money. Whatever is wrong with the request is found here, and leaves
- * no row behind.
- */
+/** Stores a payment before any service is asked for money. Every invalid request is rejected here and leaves no row. */
 export async function admitPayment(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -142,7 +141,7 @@ function objectionOf(connection: Connection, { currency, country, amount }: Paym
   return undefined;
 }
 
-/** Undefined for what no payment service takes: a card without its expiry. */
+/** Returns undefined for a card without an expiry, which no payment service accepts. */
 export function cardOf({ type, data }: Token): Card | undefined {
   const plain = data.reveal();
   if (type.name !== "card" || !isJsonObject(plain)) return undefined;
@@ -156,7 +155,7 @@ export function cardOf({ type, data }: Token): Card | undefined {
   };
 }
 
-/** Whether a card is, by all that is shown of it, the one that a payment was made with. */
+/** Whether the visible parts of a card match the card that a payment was made with. */
 export function isShownAs({ last4, bin, expirationDate }: CardSnapshot, card: Card): boolean {
   const shown = shownOf(card);
   return shown.last4 === last4 && shown.bin === bin && shown.expirationDate === expirationDate;
@@ -179,7 +178,7 @@ function snapshotOf({ fingerprint }: Token, card: Card): CardSnapshot {
   };
 }
 
-/** In the words of orchestration.md 1.2. */
+/** Scheme names as in orchestration.md 1.2. */
 function schemeOf(number: string): string | undefined {
   const brand = cardBrand(number);
   return brand === "american-express" ? "amex" : brand;

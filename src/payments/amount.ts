@@ -1,7 +1,7 @@
 import { exponentOf } from "./currency.js";
 import type { Money } from "./payment-request.js";
 
-/** How a payment service counts a currency, where that differs from ISO 4217 (orchestration.md 3.2). */
+/** How a payment service counts a currency that it treats differently from ISO 4217 (orchestration.md 3.2). */
 export interface CurrencyRule {
   /** Digits after the point that the service assumes. Absent: as in ISO 4217. */
   readonly exponent?: number;
@@ -9,13 +9,16 @@ export interface CurrencyRule {
   readonly multipleOf?: number;
 }
 
-/** The rules of one payment service by currency. Currencies that are not named are counted as in ISO 4217. */
+/** The rules of one payment service by currency. Unlisted currencies follow ISO 4217. */
 export type AmountRules = Readonly<Record<string, CurrencyRule>>;
 
-/** An amount that the service cannot express exactly, or whose currency nobody knows. */
+/** An amount that the service cannot express exactly, or one in an unknown currency. */
 export type Inexpressible = undefined;
 
-/** ISO 4217 minor units in the service's own. Undefined for what it cannot express exactly: nothing is ever rounded. */
+/**
+ * Converts ISO 4217 minor units to the service's units. Returns undefined if the result is not exact: amounts are never
+ * rounded.
+ */
 export function toProviderAmount(rules: AmountRules, { amount, currency }: Money): number | Inexpressible {
   const iso = exponentOf(currency);
   if (iso === undefined) return undefined;
@@ -24,13 +27,15 @@ export function toProviderAmount(rules: AmountRules, { amount, currency }: Money
   return units === undefined || units % multipleOf !== 0 ? undefined : units;
 }
 
-/** The way back. Undefined for what is no whole number of ISO 4217 minor units. */
+/** The inverse. Returns undefined if the result is not a whole number of ISO 4217 minor units. */
 export function fromProviderAmount(rules: AmountRules, { amount, currency }: Money): number | Inexpressible {
   const iso = exponentOf(currency);
   return iso === undefined ? undefined : shift(amount, iso - (rules[currency]?.exponent ?? iso));
 }
 
-/** For services that want decimals: 1234 EUR as "12.34", 500 JPY as "500". Undefined for an unknown currency. */
+/**
+ * For services that expect decimals: 1234 EUR as "12.34", 500 JPY as "500". Returns undefined for an unknown currency.
+ */
 export function toDecimalText({ amount, currency }: Money): string | Inexpressible {
   const exponent = exponentOf(currency);
   if (exponent === undefined) return undefined;
@@ -39,7 +44,10 @@ export function toDecimalText({ amount, currency }: Money): string | Inexpressib
   return `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
-/** "12.34" EUR as 1234. Undefined for what is no such decimal, finer than the currency, or 2^53 and more. */
+/**
+ * Reads "12.34" EUR as 1234. Returns undefined for other text, for more decimals than the currency has, and from 2^53
+ * on.
+ */
 export function fromDecimalText(text: string, currency: string): number | Inexpressible {
   const exponent = exponentOf(currency);
   const [, whole, fraction = ""] = /^(\d{1,16})(?:\.(\d{1,6}))?$/.exec(text) ?? [];

@@ -9,16 +9,16 @@ import { type Event, type Transition, transitionOn } from "./transaction-states.
 
 const HOUR_MS = 3_600_000;
 
-/** A payment as an answer left it. */
+/** A payment after an answer was applied. */
 export interface Step {
   readonly payment: Payment;
   /** The status changed. */
   readonly moved: boolean;
-  /** Money is held or taken now that was not before. */
+  /** Money is newly held or taken. */
   readonly approved: boolean;
 }
 
-/** Applies how the payment service says a payment stands. What means no legal step changes nothing but codes. */
+/** Applies the state that the payment service reports. If the transition is not legal, only the codes change. */
 export function applyStanding(payment: Payment, standing: PaymentStanding, now: number): Step {
   const { order } = payment;
   if (standing.kind === "processing") {
@@ -44,26 +44,26 @@ export function applyStanding(payment: Payment, standing: PaymentStanding, now: 
   return take(known, step, now, standing.kind);
 }
 
-/** The time for something is over, or we stop asking. */
+/** Fails a payment after its deadline or after the last reconciliation. */
 export function giveUp(payment: Payment, errorCode: ErrorCode, now: number): Step {
   const step = transitionOn(payment, "given_up", payment.order.intent);
   return step ? take({ ...payment, errorCode }, step, now, "given_up") : stayed(payment);
 }
 
-/** A capture or void that the payment service said something of. */
+/** A report of the payment service about a capture or void. */
 export interface FollowUp {
   readonly operation: "capture" | "void";
-  /** Captured, unless the service says how much. */
+  /** The captured amount. Default: the requested amount. */
   readonly amount: number;
-  /** Of the attempt that it was. Absent: none of ours that is known. */
+  /** Key of the attempt. Absent if no known attempt of ours matches. */
   readonly key: string | undefined;
-  /** What the service calls it, where it said so. */
+  /** The service's id of the operation, if it gave one. */
   readonly providerId?: string | undefined;
 }
 
 /**
- * Applies how a capture or void ended. What was done is done, whoever asked for it. All else is said of one attempt, and
- * counts only while that one is under way: a webhook may have ended it before its answer came.
+ * Applies the end of a capture or void. A success always counts, even if another party requested it. Any other end
+ * counts only while its attempt is under way: a webhook may have ended the attempt before the answer arrived.
  */
 export function applyFollowUp(
   payment: Payment,
@@ -97,31 +97,31 @@ export function applyFollowUp(
   }
 }
 
-/** Applies what came of calling off a payment whose buyer's time was over. Only a certain end fails it. */
+/** Applies the result of canceling a payment whose approval period has ended. Only a certain end fails the payment. */
 export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now: number): Step {
   if (outcome.kind !== "done" && outcome.kind !== "accepted") return stayed(payment);
   const { providerId } = outcome;
   const called = withEnded(payment, providerId);
   if (payment.status === "buyer_approval_pending") {
     const given = giveUp(called, "incomplete_buyer_approval", now);
-    // What was only taken on is looked at once more.
+    // An accepted request needs one more look-up.
     const dueAt = outcome.kind === "accepted" ? new Date(now + pauseAfter(0)) : given.payment.dueAt;
     return { ...given, payment: { ...given.payment, dueAt } };
   }
-  // The approval was noted while the request was on its way: it is released with the rest.
+  // The approval arrived while the request was under way: it is released too.
   if (outcome.kind === "done") {
     return applyFollowUp(called, { operation: "void", amount: 0, key: undefined }, outcome, now);
   }
   const step = follow(payment, "voiding", now);
   const { attempt } = step.payment;
-  // It is the void under way from now on, unless that is another one.
+  // The void becomes the attempt under way, unless another attempt already is.
   if (!step.moved || attempt === undefined || attempt.key === payment.attempt?.key) {
     return { ...step, payment: withEnded(step.payment, providerId) };
   }
   return { ...step, payment: { ...step.payment, attempt: { ...attempt, providerId } } };
 }
 
-/** A capture, void or refund that is about to begin, with a key of its own: the same one however often it is sent. */
+/** Prepares a capture, void or refund with its own key. The key is the same every time the request is sent. */
 export function beginAttempt(payment: Payment, operation: "capture" | "void", amount: number, now: number): Payment {
   const captures = payment.captures + (operation === "capture" ? 1 : 0);
   const voids = payment.voids + (operation === "void" ? 1 : 0);
@@ -140,13 +140,13 @@ export function beginRefundAttempt(
   return { ...payment, attempt: { operation: "refund", key, amount, refundId, state: "sent", tries: 0, since: now } };
 }
 
-/** Takes the step that an event means, with what is known after it. Where it means none, that changes nothing. */
+/** Takes the step for an event and merges what is known after it. An event without a legal step changes nothing. */
 function follow(payment: Payment, event: Event, now: number, known: Partial<Payment> = {}): Step {
   const step = transitionOn(payment, event, payment.order.intent);
   return step ? take({ ...payment, ...known }, step, now, event) : stayed(payment);
 }
 
-/** Takes a step, and plans what has to follow it: a look after what is pending, or an operation of our own. */
+/** Takes a step and schedules its follow-up: a look-up for a pending state, or an operation of our own. */
 function take(payment: Payment, { to, outcome, next }: Transition, now: number, event: Event): Step {
   const moved: Payment = {
     ...payment,
@@ -218,7 +218,7 @@ function amountsAfter(
     case "declined":
       return { errorCode: standing.errorCode };
     case "failed": {
-      // Called off by us, after the buyer's time.
+      // We canceled the payment after the approval period.
       const { status, approvalExpiresAt = Number.POSITIVE_INFINITY } = payment;
       const isOurs =
         status === "buyer_approval_pending" && approvalExpiresAt <= now && standing.errorCode === "canceled";
@@ -233,19 +233,19 @@ function captured(payment: Payment, amount: number, at: number): Partial<Payment
     capturedAt: at,
     authorizedAmount: Math.max(payment.authorizedAmount, amount),
     authorizedAt: payment.authorizedAt ?? at,
-    // A capture that was refused once and then went through leaves no error behind; what was given up keeps its reason.
+    // A capture that succeeds after a refusal leaves no error behind; a payment that failed keeps its reason.
     errorCode: payment.status === "authorization_failed" ? payment.errorCode : undefined,
   };
 }
 
-/** What was called off before a buyer approved has failed: nothing was held that could be released. */
+/** A payment canceled before the buyer approved has failed: nothing was held that could be released. */
 function voided(payment: Payment, at: number): Partial<Payment> {
   if (payment.status !== "buyer_approval_pending") return { voidedAt: at };
   const isOver = (payment.approvalExpiresAt ?? 0) <= at;
   return { errorCode: isOver ? "incomplete_buyer_approval" : "canceled" };
 }
 
-/** What the service did not say this time stays as it was said before. */
+/** Merges the codes. Codes missing from this answer keep their earlier values. */
 function withCodes(payment: Payment, codes: ProviderCodes): Payment {
   const said = Object.fromEntries(Object.entries(codes).filter(([, value]) => value !== undefined));
   return { ...payment, codes: { ...payment.codes, ...said } };

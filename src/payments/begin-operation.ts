@@ -17,13 +17,13 @@ import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./paym
 import { claimedBy, openRefund, type Refund, sealRefund } from "./refund.js";
 import { accountMark, sentTo } from "./sent-with.js";
 
-/** A payment with an operation that is written down and not yet sent. */
+/** A payment with an operation that is stored and not yet sent. */
 export interface BegunOperation {
   readonly payment: Payment;
   readonly connection: Connection;
 }
 
-/** Writes a capture down: of all that was authorized unless an amount is given. */
+/** Stores a capture. Default amount: the whole authorization. */
 export async function beginCapture(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -68,7 +68,7 @@ export interface BegunRefund extends BegunOperation {
   readonly refund: Refund;
 }
 
-/** Writes a refund down: of all that is left unless an amount is given. */
+/** Stores a refund. Default amount: everything not yet refunded. */
 export async function beginRefund(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -79,7 +79,7 @@ export async function beginRefund(
 ): Promise<BegunRefund> {
   const begun = await begin(tx, caller, keys, id, "token:use", async (payment) => {
     if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
-    // Read behind the payment's lock, under which refunds are written.
+    // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
     const claimed = claimedBy(rows.map((row) => openRefund(keys, tx.tenantId, row)));
     const left = payment.capturedAmount - Math.max(claimed, payment.refundedAmount);
@@ -93,7 +93,7 @@ export async function beginRefund(
   return { ...begun, refund };
 }
 
-/** The refund that a payment's attempt stands for, not yet sent. */
+/** The refund that a payment's attempt describes, not yet sent. */
 export function plannedRefund({ id, order, attempt }: Payment, reason: string | undefined, now: Date): Refund {
   if (!attempt?.refundId) throw new Error("a payment without a refund under way was asked for it");
   return {
@@ -102,7 +102,10 @@ export function plannedRefund({ id, order, attempt }: Payment, reason: string | 
   };
 }
 
-/** Of two at once, the second waits for the first, and finds its operation under way. */
+/**
+ * The payment lock serializes concurrent requests: the second one waits, then finds the first one's operation under
+ * way.
+ */
 async function begin(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -117,7 +120,7 @@ async function begin(
   const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
   if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
   const due = new Date(tx.now.getTime() + FLIGHT_MS);
-  // A key that was changed may be the same account's: whether it is shows in the answer.
+  // A changed API key may still belong to the same account. The answer shows whether it does.
   const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" });
   noteDue(tx, { kind: "payment", at: due });

@@ -1,6 +1,6 @@
 import type { Sensitive } from "../crypto/sensitive.js";
 
-/** A card as it goes from the vault to a payment service: in memory, for the length of one call. */
+/** A card on its way from the vault to a payment service. Lives in memory for one call. */
 export interface Card {
   readonly number: string;
   /** 1 to 12. */
@@ -12,7 +12,7 @@ export interface Card {
 
 export type SensitiveCard = Sensitive<Card>;
 
-/** The expiry month as two digits, "03": most payment services want it so. */
+/** The expiry month as two digits, "03", as most payment services expect it. */
 export function monthText({ expirationMonth }: Card): string {
   return String(expirationMonth).padStart(2, "0");
 }

@@ -15,10 +15,13 @@ export interface CheckParts {
 
 const FIRST_DELAY_MS = 10_000;
 const LONGEST_DELAY_MS = 3_600_000;
-/** 10 s, doubled up to an hour: together a little more than a day, after which the connection has failed. */
+/**
+ * The delay starts at 10 s and doubles up to an hour. After all checks, a little more than a day, the connection has
+ * failed.
+ */
 const MAX_CHECKS = 32;
 
-/** Checks the credentials of a tenant's connections that wait for it. Harmless, so that two replicas may both do it. */
+/** Checks the credentials of a tenant's unchecked connections. Idempotent: two replicas may both run it. */
 export async function checkConnections(
   { database, keyring, connectors }: CheckParts,
   tenantId: TenantId,

@@ -2,7 +2,7 @@ import { invalidFields } from "../base/fault.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { Formula, FormulaField } from "./formulas.js";
 
-/** What a tenant filled in, by the formula's keys. */
+/** The tenant's values by the formula's keys. */
 export type ConnectionFields = ReadonlyMap<string, Sensitive<string>>;
 
 /** A field as a caller sent it. */
@@ -12,8 +12,8 @@ export interface GivenField {
 }
 
 /**
- * Checks what was filled in against the formula. A secret that is left out keeps the value of `kept`; an empty one is taken
- * away, which nothing else can do.
+ * Validates the fields against the formula. An omitted secret keeps its value from `kept`; only an empty value removes
+ * it.
  * @param kept the fields of the connection that is replaced; undefined for a new one.
  * @throws {Fault} validation_failed naming each wrong or missing field by its place or key.
  */
@@ -51,7 +51,7 @@ function faultOf({ format, choices }: FormulaField, value: string | undefined): 
   if (choices && !choices.includes(value)) return `must be one of ${choices.join(", ")}`;
   if (format === "number" && !/^\d{1,9}$/.test(value)) return "must be a whole number";
   if (format === "boolean" && value !== "true" && value !== "false") return "must be true or false";
-  // What goes into a header of a provider's call must fit into one.
+  // The value must be valid in a header of a provider call.
   return /^[\x20-\x7e]*$/.test(value) && value.trim() === value
     ? undefined
     : "must be printable ASCII without spaces around it";

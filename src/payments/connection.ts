@@ -29,7 +29,7 @@ export interface ConnectionProperties {
   readonly acceptedCountries: readonly string[];
   /** ISO 4217, at least one. */
   readonly acceptedCurrencies: readonly string[];
-  /** The owner's switch; the status is what we found out. Both are needed to pay. */
+  /** The owner's switch. The status holds the result of our check. A payment needs both. */
   readonly active: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface Connection extends ConnectionProperties {
   readonly revision: number;
 }
 
-/** A connection as a caller wants it. */
+/** A connection as a caller requests it. */
 export interface ConnectionDraft extends ConnectionProperties {
   readonly formula: Formula;
   readonly fields: readonly GivenField[];
@@ -61,7 +61,7 @@ export function chooseFormula(id: string, method: string): Formula {
   return formula;
 }
 
-/** @throws {Fault} validation_failed naming the first country or currency that the payment service does not take. */
+/** @throws {Fault} validation_failed naming the first country or currency that the payment service does not support. */
 export function requireSupported({ formula, acceptedCountries, acceptedCurrencies }: ConnectionDraft): void {
   const country = acceptedCountries.findIndex((code) => !formula.countries.includes(code));
   if (country >= 0) {
@@ -110,13 +110,13 @@ export async function allConnections(
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
 }
 
-/** What connections can be made from. */
+/** Lists the formulas that a connection can use. */
 export async function allFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
   writeLog(tx, logEntry(actorOf(caller), "connection_formula", ALL, "list"));
   return FORMULAS;
 }
 
-/** Other credentials are checked anew; a change of the rest leaves the status as it is, unless the check had failed. */
+/** New credentials are checked again. Other changes keep the status, unless the last check failed. */
 export async function replaceConnection(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -168,8 +168,8 @@ export function openConnection(keys: TenantKeys, tenantId: TenantId, row: Connec
 }
 
 /**
- * The connection that a payment was made through, while it still leads to the same service: another one knows nothing of
- * the payment, and would be asked for the money once more.
+ * The connection that a payment was made through, if it still leads to the same service. A different service does not
+ * know the payment and would charge it a second time.
  */
 export function connectionOf(
   keys: TenantKeys,

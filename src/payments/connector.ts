@@ -16,33 +16,36 @@ import type { WebhookDelivery, WebhookReading } from "./webhook.js";
 /** How a connector reaches its payment service for one connection of one tenant. */
 export interface ConnectorContext {
   readonly tenantId: TenantId;
-  /** What the tenant filled in, by the formula's keys; empty values are absent. */
+  /** The tenant's values by the formula's keys; empty values are absent. */
   readonly fields: ReadonlyMap<string, Sensitive<string>>;
   readonly send: ProviderHttp;
-  /** Business time, for what is computed from it. */
+  /** Business time, for values computed from it. */
   readonly now: Date;
 }
 
 /**
- * A payment service. Methods never throw for what a service does or fails to do: every end is an outcome. They throw only
- * for defects of ours. One HTTP call each, or as few as the service's interface allows.
+ * A payment service. Methods never throw for anything that a service does or fails to do: every end is an outcome. They
+ * throw only for our own defects. Each makes one HTTP call, or as few as the service's interface allows.
  *
- * Only `unknown` says that money may have moved without our knowing. A request that never left (see `never_sent` of
+ * Only `unknown` means that money may have moved without our knowledge. A request that never left (see `never_sent` of
  * {@link ProviderHttp}) is `failed` with service_network_error, or `refused` as failed.
  */
 export interface Connector {
   readonly formulaId: FormulaId;
-  /** Refuses with invalid_amount, and without a call, what the service cannot express exactly. */
+  /** Refuses an amount that the service cannot express exactly with invalid_amount, without a call. */
   authorize(context: ConnectorContext, request: AuthorizationRequest): Promise<AuthorizationOutcome>;
   capture(context: ConnectorContext, request: CaptureRequest): Promise<FollowUpOutcome>;
-  /** Releases an authorization. Where `providerId` is absent, by our reference if the service can do that, else `unknown`. */
+  /**
+   * Releases an authorization. Without `providerId`, by our reference if the service supports that, otherwise
+   * `unknown`.
+   */
   void(context: ConnectorContext, request: VoidRequest): Promise<FollowUpOutcome>;
   refund(context: ConnectorContext, request: RefundRequest): Promise<FollowUpOutcome>;
-  /** How a payment stands now. Changes nothing. */
+  /** Gets the current state of a payment. Changes nothing. */
   lookUp(context: ConnectorContext, payment: PaymentReference): Promise<LookUpOutcome>;
-  /** After the buyer came back: finishes the approval where the service wants that, else the same as a look-up. */
+  /** Finishes the approval after the buyer's return, if the service needs that. Otherwise the same as a look-up. */
   finishApproval(context: ConnectorContext, approval: ApprovalReturn): Promise<LookUpOutcome>;
-  /** A harmless call that only tells whether the credentials work. */
+  /** A harmless call that only shows whether the credentials work. */
   checkCredentials(context: ConnectorContext): Promise<CredentialsOutcome>;
   /** Verifies, then reads. Makes no call. */
   readWebhook(context: ConnectorContext, delivery: WebhookDelivery): WebhookReading;

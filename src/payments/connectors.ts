@@ -5,7 +5,7 @@ import type { Connector, ConnectorContext } from "./connector.js";
 import type { FormulaId } from "./formulas.js";
 import type { ProviderHttp } from "./provider-http.js";
 
-/** The payment services that this server speaks to, by formula. */
+/** The payment services that this server supports, by formula. */
 export class Connectors {
   readonly #connectors: ReadonlyMap<FormulaId, Connector>;
   readonly #http: (tenantId: TenantId) => ProviderHttp;

@@ -1,4 +1,4 @@
-/** Active currencies of ISO 4217 by the digits of their minor unit; funds, metals and test codes left out. */
+/** Active currencies of ISO 4217 by the digits of their minor unit, without funds, metals and test codes. */
 const BY_EXPONENT: Readonly<Record<number, string>> = {
   0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF",
   2: `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP CRC
@@ -18,7 +18,7 @@ const EXPONENTS: ReadonlyMap<string, number> = new Map(
 
 export const CURRENCIES: readonly string[] = [...EXPONENTS.keys()].sort();
 
-/** Digits after the point in ISO 4217: 2 for EUR, 0 for JPY. Undefined for what is no active currency. */
+/** Digits after the point in ISO 4217: 2 for EUR, 0 for JPY. Undefined if the currency is not active. */
 export function exponentOf(currency: string): number | undefined {
   return EXPONENTS.get(currency);
 }
@@ -38,7 +38,7 @@ const NUMERIC_CODES: ReadonlyMap<string, string> = new Map(
   NUMERIC.split(/\s+/).map((pair): [string, string] => [pair.slice(0, 3), pair.slice(3)]),
 );
 
-/** The three digits by which 3DS names a currency. Undefined for what is no active currency. */
+/** The three digits of a currency in 3DS. Undefined if the currency is not active. */
 export function numericOf(currency: string): string | undefined {
   return NUMERIC_CODES.get(currency);
 }

@@ -11,9 +11,9 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
 
 /**
- * The buyer's time is over: what was not approved by now is called off, there and then here. It stays open while the
- * service does not say that it did so, and a look shows what it did instead; after a day it is given up all the same.
- * @param found what the service has just said of the payment, which is leased to us.
+ * Cancels a payment whose approval period has ended, at the service and here. The payment stays open until the service
+ * confirms the cancellation or a look-up shows another result; after a day it fails regardless.
+ * @param found the service's latest state of the payment, which we have leased.
  */
 export async function endApproval(
   parts: PerformParts & { readonly clock: Clock },
@@ -28,7 +28,7 @@ export async function endApproval(
   if (found.kind === "unknown" || parts.clock.now() < (payment.approvalExpiresAt ?? 0)) {
     return (await change((current, now) => openStill(current, now.getTime()))) ?? payment;
   }
-  // Written down before it is sent, each time under a key of its own: a service may repeat its first answer to one.
+  // Stored before it is sent, each time with a new key: a service may repeat its first answer to the same key.
   const begun = await change((current) => {
     const isOpen = current.status === "buyer_approval_pending";
     return { ...unmoved(isOpen ? { ...current, voids: current.voids + 1 } : current), goesOn: isOpen };
@@ -46,7 +46,7 @@ export async function endApproval(
   return after ?? begun;
 }
 
-/** Waits for the end of the buyer's time; after that half as long as it is over, until that was a day ago. */
+/** Waits for the end of the approval period. After it, waits half of the time since then, until it is a day ago. */
 function openStill(payment: Payment, now: number): Change {
   if (payment.status !== "buyer_approval_pending") return unmoved(payment);
   const late = now - (payment.approvalExpiresAt ?? 0);

@@ -1,24 +1,24 @@
 import type { Payment } from "./payment.js";
 
-/** A payment has a few captures and voids at most; a service repeats itself about the latest. */
+/** A payment has few captures and voids, and a service repeats only reports of the latest. */
 const MOST = 8;
 
-/** Remembers what the payment service calls operations that are not under way (any more). */
+/** Remembers the service's ids of operations that are not, or no longer, under way. */
 export function withEnded(payment: Payment, ...ids: readonly (string | undefined)[]): Payment {
   const known = payment.endedIds ?? [];
   const added = [...new Set(ids)].flatMap((id) => (id === undefined || known.includes(id) ? [] : [id]));
   return added.length > 0 ? { ...payment, endedIds: [...known, ...added].slice(-MOST) } : payment;
 }
 
-/** A payment after a step. An operation that was under way before it, and is not any more, has ended by it. */
+/** A payment after a step. An operation that was under way before the step and no longer is has ended. */
 export function withEndedSince(before: Payment, after: Payment): Payment {
   const { attempt } = before;
   return attempt === undefined || attempt.key === after.attempt?.key ? after : withEnded(after, attempt.providerId);
 }
 
 /**
- * Whether a capture or void of this name, of which the payment service said something, can be the one under way: not one
- * that has ended before, whose end it repeats, and not one that has another name.
+ * Whether a report about a capture or void with this id can belong to the one under way. A report about an earlier
+ * operation that has ended, or with another id, cannot.
  */
 export function mayBeUnderWay({ attempt, endedIds = [] }: Payment, providerId: string | undefined): boolean {
   if (attempt === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Why a payment did not go through, in the vocabulary of orchestration.md 4.1. The payment service's own words are kept
- * beside it, in {@link import("./connector.js").ProviderCodes}.
+ * Why a payment did not succeed, in the codes of orchestration.md 4.1. {@link import("./connector.js").ProviderCodes}
+ * keeps the payment service's own codes.
  */
 const DECLINES = [
   "canceled_payment_method",
@@ -68,7 +68,7 @@ const FAILURES = [
   "unsupported_scheme",
 ] as const;
 
-/** The payment service or the issuer said no. */
+/** A refusal by the payment service or the issuer. */
 export type DeclineCode = (typeof DECLINES)[number];
 /** A technical or configuration cause. */
 export type FailureCode = (typeof FAILURES)[number];
@@ -80,12 +80,12 @@ export function isErrorCode(text: string): text is ErrorCode {
   return ERROR_CODES.some((code) => code === text);
 }
 
-/** Whether the code by itself speaks of a "no", and not of a defect. */
+/** Whether the code means a refusal and not a defect. */
 export function isDecline(code: ErrorCode): code is DeclineCode {
   return DECLINES.some((decline) => decline === code);
 }
 
-/** Codes after which the connection itself is in doubt: its credentials do not work. */
+/** Codes that put the connection itself in doubt: its credentials do not work. */
 export function blamesCredentials(code: ErrorCode): boolean {
   return code === "invalid_service_credentials" || code === "insufficient_service_permissions";
 }

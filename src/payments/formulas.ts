@@ -10,7 +10,7 @@ export const FORMULA_IDS = [
 ] as const;
 export type FormulaId = (typeof FORMULA_IDS)[number];
 
-/** What a formula's payment service can do, by the published names (api-facts 10.2). */
+/** Features of a formula's payment service, by their published names (api-facts 10.2). */
 export const FEATURES = [
   "delayed_capture",
   "multi_capture",
@@ -33,15 +33,15 @@ export interface FormulaField {
   readonly displayName: string;
   readonly required: boolean;
   readonly format: "text" | "number" | "boolean";
-  /** Sealed, and never shown again. */
+  /** Sealed and never shown. */
   readonly secret: boolean;
-  /** The only values it takes. */
+  /** The allowed values. Absent: any. */
   readonly choices?: readonly string[];
-  /** Names under which callers also send it. */
+  /** Other names that callers may send. */
   readonly aliases?: readonly string[];
 }
 
-/** A payment service that connections can be made to, and what a connection to it needs. */
+/** A payment service that tenants can connect to, and the fields that a connection needs. */
 export interface Formula {
   readonly id: FormulaId;
   readonly displayName: string;
@@ -62,7 +62,7 @@ const FULL: readonly Feature[] = [
   "zero_auth",
 ];
 
-/** In the order in which they are listed. Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
+/** In list order. Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
 export const FORMULAS: readonly Formula[] = [
   {
     id: "simulator-card",
@@ -164,13 +164,13 @@ export const FORMULAS: readonly Formula[] = [
 
 const ALIASES: ReadonlyMap<string, FormulaId> = new Map([["stripe", "stripe-card"]]);
 
-/** By its id or the alias of an older sample. Undefined for anything else. */
+/** Finds a formula by its id or by its alias in an older sample. Undefined for any other text. */
 export function findFormula(id: string): Formula | undefined {
   const wanted = ALIASES.get(id) ?? id;
   return FORMULAS.find((formula) => formula.id === wanted);
 }
 
-/** Buyers can be asked to prove themselves, here or before. */
+/** Whether buyers can be authenticated, by the service or before the payment. */
 export function hasThreeDSecure({ features }: Formula): boolean {
   return features.has("three_d_secure_hosted") || features.has("three_d_secure_pass_through");
 }
@@ -187,7 +187,7 @@ function required(field: FormulaField): FormulaField {
   return { ...field, required: true };
 }
 
-/** Where the key does not tell. Absent: test. */
+/** For services whose key does not show the mode. Default: test. */
 function mode(): FormulaField {
   return { ...text("mode", "Test or live"), choices: ["test", "live"] };
 }

@@ -17,22 +17,22 @@ import { afterRefund, refundNamed, withOneMoreLook } from "./refund-reports.js";
 import { accountMark, believable } from "./sent-with.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
-/** What became of a request at a webhook address. */
+/** The result of a request to a webhook address. */
 export type WebhookEnd =
   | { readonly kind: "receipt"; readonly text: string }
   | { readonly kind: "unverified" }
   | { readonly kind: "malformed" }
-  /** How the payment stands could not be asked just now: the service is to send it again. */
+  /** The payment's state could not be looked up: the service must send the webhook again. */
   | { readonly kind: "later" };
 
-/** Where a webhook's address leads. */
+/** The connection of a webhook's address. */
 export interface WebhookEndpoint {
   readonly tenantId: TenantId;
   readonly keys: TenantKeys;
   readonly connection: Connection;
 }
 
-/** What comes to us from payment services and from buyers. None of it is believed without a proof. */
+/** Requests from payment services and returning buyers. None is trusted without proof. */
 export class Incoming {
   readonly #parts: ReconcileParts;
 
@@ -41,8 +41,8 @@ export class Incoming {
   }
 
   /**
-   * Finds the connection that an address was made for. Undefined for any other address, or when the connection is gone: what is
-   * sent there does not have to be read.
+   * Finds the connection that an address was created for. Undefined for any other address, or if the connection is
+   * deleted: the caller need not read the body then.
    */
   async endpoint(address: string): Promise<WebhookEndpoint | undefined> {
     const found = await this.#genuine(address, "payment-webhook");
@@ -52,7 +52,7 @@ export class Incoming {
     return row ? { tenantId, keys, connection: openConnection(keys, tenantId, row) } : undefined;
   }
 
-  /** Takes a webhook. Repeated, late and out-of-order events change nothing: only legal steps are taken. */
+  /** Handles a webhook. Repeated, late and out-of-order events change nothing: only legal steps are taken. */
   async webhook({ tenantId, keys, connection }: WebhookEndpoint, delivery: WebhookDelivery): Promise<WebhookEnd> {
     const { connectors } = this.#parts;
     const reading = connectors
@@ -67,8 +67,8 @@ export class Incoming {
   }
 
   /**
-   * A buyer came back. What the query says proves nothing: the payment service is asked. A payment that has failed by then
-   * may have been approved since: that is looked up, and not finished.
+   * Handles a buyer's return. The query proves nothing, so the payment service is asked. A payment that has failed by
+   * now may have been approved since: it is looked up, and not finished.
    */
   async approval(address: string, query: URLSearchParams): Promise<Payment | undefined> {
     const found = await this.#genuine(address, "payment-return");
@@ -89,10 +89,10 @@ export class Incoming {
     return (await this.#learn(tenantId, keys, id, believed)) ?? payment;
   }
 
-  /** Answers whether all that the event tells of is known now. */
+  /** Returns whether everything in the event has been applied. */
   async #apply(tenantId: TenantId, keys: TenantKeys, connection: Connection, event: WebhookEvent): Promise<boolean> {
     const payment = await this.#paymentOf(tenantId, keys, connection.id, event);
-    // An account's webhooks tell of payments that are not ours, too, and the service may be another one by now.
+    // An account's webhooks include payments that are not ours, and the connection may lead to another service by now.
     if (payment?.connection.formulaId !== connection.formula.id) return true;
     const { report } = event;
     if (report.kind === "changed" || !(await this.#isOurs(tenantId, keys, payment.id, report))) {
@@ -106,7 +106,7 @@ export class Incoming {
     return true;
   }
 
-  /** Refunds may be made at the service itself, too: of those only how the payment stands is of interest. */
+  /** Refunds may also be made at the service itself. For those, only the payment's state matters. */
   async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: Told): Promise<boolean> {
     if (report.kind !== "refund") return true;
     const rows = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(listRefundRows, id));
@@ -153,15 +153,18 @@ export class Incoming {
   }
 }
 
-/** Somebody else may be at work on the payment just now, and stays so. */
+/** Keeps the lease: another process may be working on the payment. */
 function heard(change: Change): Change {
   return { ...change, goesOn: true };
 }
 
-/** What a webhook says itself, so that nobody has to be asked. */
+/** A report that is complete in the webhook itself and needs no look-up. */
 type Told = Exclude<WebhookEvent["report"], { kind: "changed" }>;
 
-/** A capture or void is ended by its report only while it is the one under way; a refund by the one that names it. */
+/**
+ * Applies a report. A capture or void ends only if the report matches the one under way; a refund ends if the report
+ * names it.
+ */
 export function afterReport(current: Payment, report: Told, now: number, refunds: readonly Refund[]): Change {
   const { attempt } = current;
   switch (report.kind) {
@@ -170,7 +173,7 @@ export function afterReport(current: Payment, report: Told, now: number, refunds
     case "capture":
     case "void": {
       const { kind: operation, outcome, providerId } = report;
-      // What is planned and not sent yet nobody can have refused.
+      // An attempt that has not been sent cannot have been refused.
       const isPlanned = attempt?.state === "sent" && attempt.account === undefined && outcome.kind === "refused";
       const isUnderWay = attempt?.operation === operation && !isPlanned && mayBeUnderWay(current, providerId);
       const amount = isUnderWay ? attempt.amount : current.authorizedAmount;

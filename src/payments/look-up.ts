@@ -10,7 +10,7 @@ import type { Refund } from "./refund.js";
 import { afterRefundsFound } from "./refund-reports.js";
 import { isKnownAgain } from "./resent.js";
 
-/** Applies what a look-up found. An operation of ours that shows in it has ended by that. */
+/** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
   const isFound = found.kind === "found";
   const step = isFound ? applyStanding(current, found.standing, now) : unmoved(current);
@@ -38,8 +38,8 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
 }
 
 /**
- * That the capture or void under way was taken on and then did not happen. The service lists refusals of earlier ones too:
- * ours is the one that has its name, or of a sale's own capture, whose name nobody told us, the first.
+ * The refusal of the capture or void under way, if the service accepted it and later refused it. The service lists
+ * earlier refusals too: ours has the attempt's id. The capture of a sale has no known id, so it takes the first.
  */
 function refusalOf({ attempt, captures }: Payment, refusals: readonly FoundRefusal[]): FoundRefusal | undefined {
   if (attempt?.state !== "accepted") return undefined;
@@ -51,7 +51,7 @@ function refusalOf({ attempt, captures }: Payment, refusals: readonly FoundRefus
   );
 }
 
-/** What was called off is looked at until the service has said that nothing is open any more, for a day. */
+/** A canceled payment is looked up until the service reports it closed, for a day at most. */
 function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, now: number): Date | undefined {
   const isOpen =
     found.kind === "unknown" ||
@@ -65,7 +65,7 @@ function unmoved(payment: Payment): Step {
   return { payment, moved: false, approved: false };
 }
 
-/** Whether the payment service certainly has not what we wanted, or takes the same request for the same. */
+/** Whether the payment service certainly does not have the request, or detects the same request as a repetition. */
 export function mustSend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
   if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
   if (attempt.operation === "authorize") return found.kind !== "found";
@@ -73,13 +73,13 @@ export function mustSend({ attempt, status, connection }: Payment, found: LookUp
   const isKnown = isNew || isKnownAgain(attempt, connection.formulaId, now);
   if (attempt.operation === "refund") {
     if (status !== "capture_succeeded" || found.kind === "absent") return false;
-    // Of a payment many refunds may be made: one that is not listed is not there, one that cannot be listed may be.
+    // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.
     return (found.kind === "found" && found.refunds !== undefined) || isKnown;
   }
   return found.kind === "unsupported" ? isKnown : found.kind === "found" && found.standing.kind === "authorized";
 }
 
-/** Asks how a payment stands. */
+/** Looks up the state of a payment. */
 export async function lookUp(
   { connectors, onDefect }: PerformParts,
   tenantId: TenantId,

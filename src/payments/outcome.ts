@@ -9,9 +9,9 @@ export type AvsCode =
   | "partial_match_name"
   | "unavailable";
 
-/** What the payment service said beside its verdict. What it did not say is absent. */
+/** Details that the payment service gave besides its result. Missing details are absent. */
 export interface ProviderCodes {
-  /** ISO 8583 two-character form where the service gives it, else its own. */
+  /** Two characters as in ISO 8583 if the service gives them, otherwise its own code. */
   readonly authResponseCode?: string | undefined;
   readonly cvv?: CvvCode | undefined;
   readonly avs?: AvsCode | undefined;
@@ -27,7 +27,7 @@ export interface ThreeDSOutcome {
   readonly error?: { readonly code: string; readonly description: string } | undefined;
 }
 
-/** Common to every standing of a payment at its service. */
+/** Common to all states of a payment at its service. */
 interface Stated {
   readonly codes: ProviderCodes;
   readonly threeDS?: ThreeDSOutcome | undefined;
@@ -35,7 +35,7 @@ interface Stated {
 
 interface Known extends Stated {
   readonly providerId: string;
-  /** From the network. Only approvals yield one. */
+  /** From the network. Only approvals have one. */
   readonly schemeTransactionId?: string | undefined;
 }
 
@@ -44,37 +44,37 @@ interface Refusing extends Stated {
   readonly errorCode: ErrorCode;
 }
 
-/** Standings that are final or wait for us. `at` is the service's time where it gives one. */
+/** States that are final or wait for us. `at` is the service's time, if it gives one. */
 export type Authorized = Known & { readonly kind: "authorized"; readonly amount: number; readonly at?: Date };
 export type Captured = Known & {
   readonly kind: "captured";
   /** Absent: the same as `amount`. */
   readonly authorizedAmount?: number;
   readonly amount: number;
-  /** What went back since, where the service says it. */
+  /** The amount refunded since, if the service reports it. */
   readonly refundedAmount?: number;
   readonly at?: Date;
 };
 
-/** How a payment stands at its service. Closed: what a service says beyond it is `processing`, never a decline. */
+/** A payment's state at its service. Closed: any other state of a service becomes `processing`, never a decline. */
 export type PaymentStanding =
   | Authorized
   | Captured
-  /** Approved, and the capture is on its way. */
+  /** Approved, and the capture is under way. */
   | (Known & { readonly kind: "capturing"; readonly authorizedAmount: number })
   /** The buyer must approve at `approvalUrl` (GET). */
   | (Known & { readonly kind: "redirect"; readonly approvalUrl: string; readonly expiresAt?: Date })
   | (Known & { readonly kind: "voiding" })
   /** `expired`: the service let the authorization lapse. */
   | (Known & { readonly kind: "voided"; readonly expired: boolean; readonly at?: Date })
-  /** The service is at it and will say later. */
+  /** The service is still processing it and will report later. */
   | (Stated & { readonly kind: "processing"; readonly providerId?: string | undefined })
-  /** The issuer or the service said no. */
+  /** The issuer or the service refused. */
   | (Refusing & { readonly kind: "declined" })
   /** A technical or configuration cause, and certainly no money moved. */
   | (Refusing & { readonly kind: "failed" });
 
-/** Sent, and no answer that can be believed: a time-out, a 5xx, garbage. Money may have moved. */
+/** The request was sent, and no trustworthy answer arrived: a time-out, a 5xx, garbage. Money may have moved. */
 export interface Unknown {
   readonly kind: "unknown";
   readonly codes: ProviderCodes;
@@ -86,36 +86,36 @@ export type AuthorizationOutcome = PaymentStanding | Unknown;
 export type FollowUpOutcome =
   | {
       readonly kind: "done";
-      /** Of the capture, void or refund, where it has one of its own. */
+      /** The id of the capture, void or refund, if it has one of its own. */
       readonly providerId?: string | undefined;
-      /** Absent: what was asked for. */
+      /** Default: the requested amount. */
       readonly amount?: number;
       readonly at?: Date;
       readonly codes: ProviderCodes;
     }
-  /** Taken on; a webhook or a look-up will tell. */
+  /** Accepted; a webhook or a look-up will report the end. */
   | { readonly kind: "accepted"; readonly providerId?: string | undefined; readonly codes: ProviderCodes }
   | {
       readonly kind: "refused";
-      /** Whether the issuer said no, or something broke. */
+      /** Whether the issuer refused, or an error occurred. */
       readonly as: "declined" | "failed";
       readonly errorCode: ErrorCode;
       readonly codes: ProviderCodes;
     }
   | Unknown;
 
-/** A refund as a look-up finds it. */
+/** A refund in the result of a look-up. */
 export interface FoundRefund {
-  /** Our reference, where the service keeps it. */
+  /** Our reference, if the service stores it. */
   readonly reference: string | undefined;
   readonly providerId: string;
   readonly outcome: FollowUpOutcome;
 }
 
-/** A capture or void that the payment service had taken on and that did not happen, as a look-up finds it. */
+/** A capture or void in the result of a look-up that the payment service accepted and later refused. */
 export interface FoundRefusal {
   readonly operation: "capture" | "void";
-  /** What the service calls the capture or void. */
+  /** The service's id of the capture or void. */
   readonly providerId: string;
   readonly outcome: Extract<FollowUpOutcome, { kind: "refused" }>;
 }
@@ -129,9 +129,9 @@ export type LookUpOutcome =
       /** Of all attempts so far. Absent: the service does not list them. */
       readonly refusals?: readonly FoundRefusal[];
     }
-  /** The service answered that it has no such payment. It may still be on its way in. */
+  /** The service has no such payment. The request may still be on its way. */
   | { readonly kind: "absent" }
-  /** The service cannot be asked about this payment: only resending or a webhook helps. */
+  /** The service cannot look up this payment: only resending or a webhook helps. */
   | { readonly kind: "unsupported" }
   | Unknown;
 

@@ -1,16 +1,16 @@
 import type { Payment } from "./payment.js";
 
 const HOUR_MS = 3_600_000;
-/** Milliseconds until a payment service is asked again, by how often it was (orchestration.md 2.6). */
+/** Milliseconds until the next look-up, by the number of earlier ones (orchestration.md 2.6). */
 const DELAYS_MS = [5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000];
-/** What was taken on is mostly done a moment later. */
+/** An accepted request has usually finished a moment later. */
 const ACCEPTED_FIRST_MS = 2_000;
-/** The shortest pause after which is asked again about something unclear that is not under way. */
+/** The shortest pause before the next look-up of an unclear payment without an attempt under way. */
 const UNCLEAR_MS = 60_000;
-/** How long a payment service is asked about a payment whose end is not known. */
+/** How long a payment with an unknown end is looked up. */
 export const GIVE_UP_MS = 24 * HOUR_MS;
 
-/** Waits, and asks again after a while that grows. */
+/** Schedules the next look-up, with growing delays. */
 export function waitingFor(payment: Payment, state: "unknown" | "accepted", now: number): Payment {
   const { attempt } = payment;
   if (!attempt) return payment;
@@ -20,7 +20,7 @@ export function waitingFor(payment: Payment, state: "unknown" | "accepted", now:
   return { ...payment, attempt: { ...attempt, state, tries }, dueAt: new Date(now + delay) };
 }
 
-/** How long to wait with the next question about what has been unclear for so long, in milliseconds: half of that. */
+/** Milliseconds until the next look-up of a payment that has been unclear for `unclear` ms: half of that. */
 export function pauseAfter(unclear: number): number {
   return Math.max(UNCLEAR_MS, unclear / 2);
 }

@@ -8,8 +8,8 @@ import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { openPayment, type Payment } from "./payment.js";
 
 /**
- * A payment that a caller may touch: with the right to use tokens in the containers that the charged one was in. Captures
- * need a permission of their own instead, which was asked for before.
+ * A payment that the caller may use: it needs the right to use tokens in the containers of the charged token. Captures
+ * need a permission of their own instead, which was checked earlier.
  * @throws {Fault} not_found; {Denied}.
  */
 export async function findPayment(
@@ -22,7 +22,7 @@ export async function findPayment(
   return accessible(caller, keys, id, right, await tx.query(readPayment, id)).payment;
 }
 
-/** The same, locked until the transaction ends. `leased` tells whether somebody works on it. */
+/** The same, locked until the transaction ends. `leased` shows whether another process is working on it. */
 export async function findPaymentToChange(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -52,7 +52,7 @@ export function busy(): Fault {
   });
 }
 
-/** The payment is in no state for what is asked. */
+/** The payment's state does not allow the operation. */
 export function wrongState(payment: Payment, advice: string): Fault {
   return new Fault("wrong_state", `The transaction is ${payment.status}: ${advice}`);
 }

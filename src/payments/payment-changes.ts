@@ -13,17 +13,17 @@ import { plannedRefund } from "./begin-operation.js";
 import { openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { openRefund, type Refund, sealRefund } from "./refund.js";
 
-/** A change of a payment, and of refunds of it: as they then are. */
+/** A change of a payment and its refunds: their new values. */
 export interface Change extends Step {
   readonly refunds?: readonly Refund[];
-  /** Whoever works on the payment goes on with it: the lease stays as it is. */
+  /** The process that has the lease continues, so the lease stays. */
   readonly goesOn?: boolean;
 }
 
 /**
- * Changes a payment by what is known of it now: it is locked and read again, since a webhook may have been faster than the
- * answer. Lets it go, unless the change goes on. The verification code is destroyed with the first approval.
- * @returns the payment as it then is; undefined when it is gone.
+ * Changes a payment based on its current row. The row is locked and read again, since a webhook may have been faster
+ * than the answer. Releases the lease unless `goesOn` is set. The first approval destroys the verification code.
+ * @returns the changed payment; undefined if it no longer exists.
  */
 export function changePayment(
   database: Database,
@@ -42,7 +42,7 @@ export function changePayment(
   });
 }
 
-/** Only what was captured can have refunds. */
+/** Only a captured payment can have refunds. */
 async function refundsIn(tx: Transaction, keys: TenantKeys, { id, status }: Payment): Promise<readonly Refund[]> {
   if (status !== "capture_succeeded") return [];
   return (await tx.query(listRefundRows, id)).map((row) => openRefund(keys, tx.tenantId, row));

@@ -15,11 +15,11 @@ export interface EngineParts extends ReconcileParts {
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
-/** A new connection's credentials are waited for this long. */
+/** How long a request waits for the first check of a new connection's credentials. */
 const CONNECTION_WAIT_MS = 5_000;
 const CONNECTION_LOOK_MS = 50;
 
-/** Sends payments to their services, and looks after those whose end is not known. */
+/** Sends payments to their services, and reconciles those with an unknown end. */
 export class PaymentEngine {
   readonly #parts: EngineParts;
   readonly #turns: TenantTurns;
@@ -29,7 +29,7 @@ export class PaymentEngine {
     this.#turns = new TenantTurns((tenantId, signal) => reconcileTenant(parts, tenantId, signal), parts.onFailure);
   }
 
-  /** Sends what is written down as a payment's attempt. Does not end before the answer is written down too. */
+  /** Sends a payment's stored attempt. Resolves after the answer is stored too. */
   send(
     keys: TenantKeys,
     tenantId: TenantId,
@@ -40,12 +40,12 @@ export class PaymentEngine {
     return perform(this.#parts, keys, tenantId, payment, connection, card);
   }
 
-  /** Asks how a payment that is leased to us stands. */
+  /** Looks up and advances a payment that we have leased. */
   reconcile(keys: TenantKeys, tenantId: TenantId, payment: Payment): Promise<Payment> {
     return reconcile(this.#parts, keys, tenantId, payment);
   }
 
-  /** Waits while the credentials of a connection are checked for the first time. */
+  /** Waits for the first check of a connection's credentials. */
   async awaitConnection(tenantId: TenantId, id: Uuid, signal: AbortSignal): Promise<void> {
     const until = performance.now() + CONNECTION_WAIT_MS;
     while (performance.now() < until && !signal.aborted) {
@@ -55,13 +55,13 @@ export class PaymentEngine {
     }
   }
 
-  /** A refund as it stands now. */
+  /** The current state of a refund. */
   async refund(keys: TenantKeys, tenantId: TenantId, refund: Refund): Promise<Refund> {
     const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readRefund, refund.id));
     return row ? openRefund(keys, tenantId, row) : refund;
   }
 
-  /** A tenant has payments to be looked after. */
+  /** Starts reconciliation of a tenant's payments. */
   wake(tenantId: TenantId): void {
     this.#turns.wake(tenantId);
   }

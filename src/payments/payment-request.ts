@@ -4,7 +4,7 @@ import type { SensitiveCard } from "./card.js";
 export type Intent = "authorize" | "capture";
 export type PaymentSource = "ecommerce" | "card_on_file" | "recurring";
 
-/** External 3DS data of a session that was authenticated with us: Y or A, or the caller insists. */
+/** External 3DS data of a session authenticated here, with status Y or A, or with any status if the caller insists. */
 export interface ThreeDSData {
   readonly version: string;
   /** CAVV, base64. */
@@ -12,9 +12,9 @@ export interface ThreeDSData {
   /** Two digits. */
   readonly eci: string;
   readonly dsTransactionId: string;
-  /** The directory's answer (ARes transStatus). */
+  /** The directory server's answer (ARes transStatus). */
   readonly directoryStatus: string;
-  /** The status after a challenge (RReq transStatus); the directory's where there was none. */
+  /** The status after a challenge (RReq transStatus), or the directory's if there was no challenge. */
   readonly authenticationStatus: string;
   readonly statusReason: string | undefined;
   readonly method: "frictionless" | "challenge";
@@ -27,13 +27,13 @@ export interface Money {
   readonly currency: string;
 }
 
-/** An operation that changes something: the same key never does it twice. */
+/** An operation with effects: the same key never executes it twice. */
 interface Keyed {
   /** Derived from the transaction, different for each operation, at most 40 of [0-9A-Za-z-]. */
   readonly idempotencyKey: string;
 }
 
-/** What is asked of the payment service. Nothing in it is to be logged or stored by a connector. */
+/** A request to the payment service. Connectors must not log or store any of it. */
 export interface AuthorizationRequest extends Keyed {
   /** Our reference at the payment service: 22 letters and digits. */
   readonly reconciliationId: string;
@@ -48,25 +48,25 @@ export interface AuthorizationRequest extends Keyed {
   readonly isSubsequentPayment: boolean;
   readonly previousSchemeTransactionId: string | undefined;
   readonly threeDS: ThreeDSData | undefined;
-  /** The caller's own; connectors pass on its string values where the service takes them. */
+  /** The caller's metadata. Connectors pass on its string values if the service accepts them. */
   readonly metadata: JsonObject;
-  /** Our signed address that a buyer comes back to after an approval elsewhere. */
+  /** Our signed address for the buyer's return from an approval. */
   readonly returnUrl: string;
 }
 
-/** A payment that a connector was told of before. */
+/** A payment that was sent to a connector earlier. */
 export interface PaymentReference {
   readonly reconciliationId: string;
-  /** The payment service's id. Absent while no answer ever named it. */
+  /** The payment service's id. Absent if no answer has given it yet. */
   readonly providerId: string | undefined;
-  /** What was authorized, or asked for while that is not known. */
+  /** The authorized amount, or the requested amount while that is unknown. */
   readonly money: Money;
   readonly intent: Intent;
 }
 
 export interface CaptureRequest extends Keyed {
   readonly payment: PaymentReference & { readonly providerId: string };
-  /** At most what was authorized; the rest is released. */
+  /** At most the authorized amount; the rest is released. */
   readonly money: Money;
 }
 
@@ -76,13 +76,13 @@ export interface VoidRequest extends Keyed {
 
 export interface RefundRequest extends Keyed {
   readonly payment: PaymentReference & { readonly providerId: string };
-  /** Our reference of the refund: 22 letters and digits. */
+  /** Our reference for the refund: 22 letters and digits. */
   readonly reference: string;
   readonly money: Money;
   readonly reason: string | undefined;
 }
 
-/** What a buyer brought back in the query of our return address. Proves nothing. */
+/** The query that a buyer brought to our return address. Proves nothing. */
 export interface ApprovalReturn {
   readonly payment: PaymentReference;
   readonly query: URLSearchParams;

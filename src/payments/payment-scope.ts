@@ -1,7 +1,7 @@
 import type { Grant } from "../access/grant.js";
 import type { PaymentScope } from "../store/payments.js";
 
-/** Which payments a caller sees in lists: those of tokens that it may use. Undefined: all of the tenant. */
+/** The payments that a caller sees in lists: those of tokens that it may use. Undefined: all of the tenant. */
 export function usableScope({ permissions, rules }: Grant): readonly PaymentScope[] | undefined {
   if (permissions.includes("token:use")) return undefined;
   return rules

@@ -14,7 +14,7 @@ import type { ProviderCodes, ThreeDSOutcome } from "./outcome.js";
 import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "./payment-request.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
-/** The card as it was when the payment was created: what may be shown of it. */
+/** The visible parts of the card when the payment was created. */
 export interface CardSnapshot {
   readonly last4: string;
   readonly bin: string;
@@ -30,7 +30,7 @@ export interface ConnectionSnapshot {
   readonly displayName: string;
 }
 
-/** What a caller asked for. Never changes. */
+/** The caller's request. Never changes. */
 export interface PaymentOrder {
   readonly amount: number;
   readonly currency: string;
@@ -42,40 +42,40 @@ export interface PaymentOrder {
   readonly isSubsequentPayment: boolean;
   readonly previousSchemeTransactionId: string | undefined;
   readonly metadata: JsonObject | undefined;
-  /** External authentication data. Sealed like all of this; needed again should the request be sent again. */
+  /** External authentication data. Sealed like the rest, and needed to resend the request. */
   readonly threeDS: ThreeDSData | undefined;
 }
 
-/** An operation at the payment service that is under way, or whose end is not known. At most one a payment. */
+/** An operation at the payment service that is under way or whose end is unknown. A payment has at most one. */
 export interface Attempt {
   readonly operation: "authorize" | "capture" | "void" | "refund";
   readonly key: string;
   readonly amount: number;
-  /** Of a refund. */
+  /** Only for a refund. */
   readonly refundId?: Uuid;
-  /** Tells the account that it was sent to. Absent: planned by us, and not sent yet. */
+  /** Identifies the account that it was sent to. Absent: planned, not sent yet. */
   readonly account?: string;
-  /** Of an authorization: tells the card that was sent, and is not its number. */
+  /** Only for an authorization: identifies the card that was sent, without its number. */
   readonly card?: string;
   /**
-   * `sent`: no answer was noted yet; read later, it means the same as `unknown`. `accepted`: the payment service works on
-   * it, so that it is asked and never told again.
+   * `sent`: no answer is stored yet; if read later, it means the same as `unknown`. `accepted`: the payment service is
+   * working on it, so it is looked up and never resent.
    */
   readonly state: "sent" | "unknown" | "accepted";
-  /** What the payment service calls the operation, once it has taken it on. */
+  /** The payment service's id of the operation, once accepted. */
   readonly providerId?: string | undefined;
-  /** How often it was looked after since. */
+  /** Number of look-ups since. */
   readonly tries: number;
   /** Milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** Everything about a payment that is sealed. Times are milliseconds since the epoch. */
+/** The sealed part of a payment. Times are milliseconds since the epoch. */
 export interface PaymentRecord {
   readonly order: PaymentOrder;
   readonly card: CardSnapshot;
   readonly connection: ConnectionSnapshot;
-  /** Tells the payment service's account that has it: the connection may lead to another one later. */
+  /** Identifies the payment service's account that has the payment: the connection may lead to another one later. */
   readonly account?: string;
   readonly intentOutcome: IntentOutcome;
   readonly authorizedAmount: number;
@@ -92,25 +92,25 @@ export interface PaymentRecord {
   readonly voidedAt: number | undefined;
   readonly updatedAt: number;
   readonly attempt: Attempt | undefined;
-  /** What the payment service calls captures and voids that have ended, and requests to call the payment off. */
+  /** The payment service's ids of ended captures and voids, and of requests to cancel the payment. */
   readonly endedIds?: readonly string[];
-  /** Captures and voids begun so far: each has a key of its own. */
+  /** Number of captures and voids begun: each has its own key. */
   readonly captures: number;
   readonly voids: number;
 }
 
-/** What the interface calls a transaction. The word is taken here by the database's. */
+/** A transaction in the API. Here the database's transactions have that name. */
 export interface Payment extends PaymentRecord {
   readonly id: Uuid;
   readonly connectionId: Uuid;
   readonly tokenId: string;
-  /** The token's when it was charged: they say who may void when the token is gone. */
+  /** The token's containers when it was charged: they decide who may void after the token is deleted. */
   readonly containers: readonly ContainerPath[];
   readonly status: Status;
   readonly providerId: string | undefined;
   readonly revision: number;
   readonly createdAt: Date;
-  /** When the payment service is to be asked again. */
+  /** Time of the next look-up. */
   readonly dueAt: Date | undefined;
 }
 
@@ -128,7 +128,7 @@ export function referenceOf(payment: Payment): PaymentReference {
   };
 }
 
-/** What lists find a caller's reference by. */
+/** The search term for a caller's reference. */
 export function externalTerm(keys: TenantKeys, identifier: string): Buffer {
   return searchTerm(keys.search, "payment", "external_identifier", identifier);
 }

@@ -21,11 +21,11 @@ export interface PerformParts {
   readonly database: Database;
   readonly connectors: Connectors;
   readonly returnUrl: (keys: TenantKeys, tenantId: TenantId, payment: Payment) => string;
-  /** A connector broke: a defect of ours. The outcome is then unknown. */
+  /** Reports a defect in a connector. The outcome is then unknown. */
   readonly onDefect: (tenantId: TenantId, error: unknown) => void;
 }
 
-/** Sends what a payment's attempt stands for, and writes down what came of it. The row is committed already. */
+/** Sends a payment's attempt and stores the result. The row is already committed. */
 export async function perform(
   parts: PerformParts,
   keys: TenantKeys,
@@ -39,7 +39,7 @@ export async function perform(
   const change = await ask(parts, keys, tenantId, payment, attempt, connection, card);
   const changed = await changePayment(parts.database, keys, tenantId, payment.id, change);
   if (changed?.errorCode && changed.errorCode !== payment.errorCode && blamesCredentials(changed.errorCode)) {
-    // The simulator's amounts that play this cause say nothing about its connection.
+    // The simulator's test amounts for this error do not mean that its connection is broken.
     if (connection.formula.id !== "simulator-card") {
       await parts.database.ordinary.run(tenantId, "unguarded", async (tx) =>
         tx.enqueue(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
@@ -70,12 +70,12 @@ async function ask(
     const isUnderWay = refund !== undefined && current.attempt?.key === key;
     if (!isUnderWay) return { payment: current, moved: false, approved: false };
     const change = afterRefund(current, refund, outcome, now.getTime());
-    // Sent again, it was under way for a while.
+    // A resent refund was under way for a while.
     return attempt.state === "sent" ? change : withOneMoreLook(current, change, now.getTime());
   };
 }
 
-/** An answer that says nothing yet counts only while nothing else has ended the attempt. */
+/** An unclear answer counts only if nothing else has ended the attempt. */
 export function afterAuthorization(payment: Payment, outcome: AuthorizationOutcome, key: string, now: number): Step {
   const isUnderWay = payment.attempt?.key === key;
   if (outcome.kind === "unknown") {

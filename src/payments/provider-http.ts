@@ -5,7 +5,7 @@ import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 
-/** One call to a payment service. Its body may hold a card: it is never logged, stored or put into an error. */
+/** One call to a payment service. Its body may contain a card: it is never logged, stored or put into an error. */
 export interface ProviderCall {
   readonly method: "GET" | "POST" | "DELETE" | "PUT" | "PATCH";
   readonly url: string;
@@ -20,22 +20,22 @@ export interface ProviderAnswer {
   readonly text: string;
 }
 
-/** What became of a call. Nothing is ever sent a second time. */
+/** The result of a call. No call is ever resent. */
 export type ProviderReply =
   | { readonly kind: "answered"; readonly answer: ProviderAnswer }
-  /** No byte of the request left: the service cannot have acted. */
+  /** No byte of the request left: the service cannot have executed it. */
   | { readonly kind: "never_sent"; readonly reason: string }
-  /** The service may have acted, and its answer is lost. */
+  /** The service may have executed it, and its answer is lost. */
   | { readonly kind: "sent_unknown"; readonly reason: string };
 
 export type ProviderHttp = (call: ProviderCall) => Promise<ProviderReply>;
 
-/** Cards take an issuer some seconds; after these the answer is reconciled instead of waited for. */
+/** Issuers take some seconds for a card. After this time, reconciliation gets the answer. */
 const PATIENCE_MS = 20_000;
-/** Far more than any answer of the services spoken to. */
+/** Far more than any answer of the supported services. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** The one way to payment services: guarded, bounded in time and size, in the tenant's own connections. */
+/** The only path to payment services: guarded, limited in time and size, on the tenant's own connections. */
 export function providerHttp(
   agents: GuardedAgents,
   tenantId: TenantId,

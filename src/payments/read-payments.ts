@@ -47,7 +47,7 @@ export async function pageOfPayments(
   return { items: items.map((row) => openPayment(keys, tx.tenantId, row)), total };
 }
 
-/** Takes a payment for ourselves, to ask how it stands. */
+/** Leases a payment to look up its state. */
 export async function leasePayment(
   tx: OrdinaryTransaction,
   caller: Caller,

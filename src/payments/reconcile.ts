@@ -28,7 +28,7 @@ export interface ReconcileParts extends PerformParts {
 
 const AT_ONCE = 4;
 
-/** Looks after the payments of a tenant whose end is not known, or whose time is over. */
+/** Reconciles a tenant's payments whose end is unknown or whose deadline has passed. */
 export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId, signal: AbortSignal): Promise<void> {
   const keys = await parts.keyring.of(tenantId);
   let claimed: number;
@@ -42,8 +42,8 @@ export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId,
 }
 
 /**
- * Asks how a payment stands, and only then sends again what may not have arrived. The payment is leased to us. What comes
- * out of it unchanged and due rests a while: nobody is asked without a pause.
+ * Looks up a payment that we have leased, and only then resends a request that may not have arrived. If the payment is
+ * unchanged and still due, back off before the next look-up.
  */
 export async function reconcile(
   parts: ReconcileParts,
@@ -79,11 +79,13 @@ async function lookAfter(
   let isSent = false;
   const after = await changePayment(database, keys, tenantId, payment.id, (current, at, refunds) => {
     const change = afterLookUp(current, found, at.getTime(), refunds);
-    // Found with another key, it is the same account: the next look may send, and knows it for that.
+    // A payment found with a changed API key is in the same account: this look-up stores that, and the next one may
+    // resend.
     isSent = isItsAccount && mustSend(change.payment, found, at.getTime());
     const sent = isSent ? sentTo(change.payment, account) : change.payment;
     const known = found.kind === "found" ? foundIn(sent, account) : sent;
-    // Nobody else may send meanwhile: not every service knows two requests with one key for the same.
+    // Keep the lease: no other process may send meanwhile, because not every service treats two requests with one key
+    // as one.
     return { ...change, payment: known, goesOn: known.status === "buyer_approval_pending" || isSent };
   });
   if (!after) return payment;
@@ -94,7 +96,7 @@ async function lookAfter(
   return perform(parts, keys, tenantId, after, connection, card);
 }
 
-/** Without its card nothing can be sent again: the payment waits for what look-ups and webhooks tell. */
+/** Without its card the payment cannot be resent: it waits for look-ups and webhooks. */
 async function letGo({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId, payment: Payment) {
   const nothing = { moved: false, approved: false };
   return (
@@ -103,7 +105,7 @@ async function letGo({ database }: ReconcileParts, keys: TenantKeys, tenantId: T
   );
 }
 
-/** Without its connection nobody can be asked; it is given up in the end, as it would be without answers. */
+/** Without its connection the payment cannot be looked up. It fails in the end, as it would without answers. */
 function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId, payment: Payment) {
   return changePayment(database, keys, tenantId, payment.id, (current, at, refunds) => {
     const now = at.getTime();
@@ -117,8 +119,8 @@ function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId
 }
 
 /**
- * The card once more, while its token lives and still holds that one; its verification code, while that is kept. A token
- * may hold another card by now, changed or made anew: that one was never to be charged.
+ * The card again, if its token exists and still holds the same card, with the verification code if it is still stored.
+ * A changed or recreated token may hold another card, which must not be charged.
  */
 async function cardAgain(
   { database }: ReconcileParts,
@@ -133,7 +135,7 @@ async function cardAgain(
   });
   const card = row ? cardOf(openToken(keys, tenantId, row)) : undefined;
   if (!card) return undefined;
-  // Written by an earlier version, an attempt has no mark.
+  // Attempts of earlier versions have no mark.
   const mark = attempt?.card;
   const isThatOne = mark === undefined ? isShownAs(shown, card) : cardMark(keys, card) === mark;
   if (!isThatOne) return undefined;

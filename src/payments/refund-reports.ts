@@ -5,28 +5,28 @@ import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import { type Refund, refundAfter, returnedBy } from "./refund.js";
 
-/** By what a payment service names a refund: our reference where it keeps that, and its own id. */
+/** A payment service's name for a refund: our reference, if the service stores it, and its own id. */
 export interface RefundName {
   readonly reference: string | undefined;
   readonly providerId: string | undefined;
 }
 
-/** The refund of ours that is meant. Others may be made at the service itself: those are none of ours. */
+/** Finds our refund by its name. Undefined for a refund made at the service itself. */
 export function refundNamed(refunds: readonly Refund[], { reference, providerId }: RefundName): Refund | undefined {
   const byReference = refunds.find(({ id }) => base62Of(id) === reference);
   return byReference ?? refunds.find((refund) => providerId !== undefined && refund.providerId === providerId);
 }
 
 /**
- * What becomes of a payment by what the service said of a refund. Its amount counts from the moment that the refund has
- * succeeded, once, and no more when that comes back.
+ * Applies a report about a refund to its payment. The amount counts once, from the refund's success, and no longer if
+ * the money comes back.
  */
 export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpOutcome, now: number): Change {
   const after = refundAfter(refund, outcome, now);
   const change = { moved: false, approved: false, refunds: after === refund ? [] : [after] };
   const isUnderWay = payment.attempt?.refundId === refund.id;
   if (isUnderWay && after.status === "processing") {
-    // What was taken on once is never sent again.
+    // A request that was accepted once is never resent.
     const isTaken = outcome.kind === "accepted" || payment.attempt?.state === "accepted";
     return { ...change, payment: waitingFor(payment, isTaken ? "accepted" : "unknown", now) };
   }
@@ -38,8 +38,8 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
 }
 
 /**
- * A refund under way that ended otherwise than by a look-up: what the service returned by itself meanwhile was not told
- * from it. The payment is looked at once more, to count that.
+ * Schedules another look-up after a refund ended without one. Until then, money that the service refunded by itself
+ * cannot be separated from this refund.
  */
 export function withOneMoreLook(before: Payment, change: Change, now: number): Change {
   const { payment } = change;
@@ -48,8 +48,8 @@ export function withOneMoreLook(before: Payment, change: Change, now: number): C
 }
 
 /**
- * What becomes of a captured payment by the refunds that a look-up found, and by the sum of all that it names.
- * @param found undefined where the service did not list them.
+ * Applies the refunds in a look-up to a captured payment, and the total that the look-up reports.
+ * @param found undefined if the service did not list them.
  */
 export function afterRefundsFound(
   payment: Payment,
@@ -73,7 +73,7 @@ export function afterRefundsFound(
     change = { ...change, payment: waitingFor(change.payment, isTaken ? "accepted" : "unknown", now) };
   }
   const known = refunds.map((refund) => change.refunds?.find(({ id }) => id === refund.id) ?? refund);
-  // One that is under way may be in the sum already, unless it is not in the list.
+  // The total may already include a refund that is under way, unless the list is known not to contain it.
   const isMixed = known.some(
     (refund) => refund.status === "processing" && (found === undefined || entriesOf(refund, found).length > 0),
   );

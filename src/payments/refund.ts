@@ -19,7 +19,7 @@ interface RefundRecord {
   readonly updatedAt: number;
 }
 
-/** Captured money on its way back. */
+/** Captured money that is being returned. */
 export interface Refund extends RefundRecord {
   readonly id: Uuid;
   readonly paymentId: Uuid;
@@ -27,8 +27,8 @@ export interface Refund extends RefundRecord {
 }
 
 /**
- * How a refund stands after what the payment service said of it. One that has ended stays as it is, but for money that
- * came back: it has failed then, once and for good.
+ * The refund after a report of the payment service. An ended refund stays unchanged, unless its money came back: then
+ * it has failed, permanently.
  */
 export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
   if (refund.status === "succeeded" && outcome.kind === "refused") {
@@ -47,12 +47,12 @@ export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: numbe
   }
 }
 
-/** What went back to the buyer by refunds of ours. */
+/** The amount returned by our refunds. */
 export function returnedBy(refunds: readonly Refund[]): number {
   return refunds.filter(({ status }) => status === "succeeded").reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** What is not to be refunded again: what went back, and what may be on its way. */
+/** The amount that cannot be refunded again: returned, or possibly on its way. */
 export function claimedBy(refunds: readonly Refund[]): number {
   return refunds
     .filter(({ status }) => status === "processing" || status === "succeeded")

@@ -3,7 +3,7 @@ import type { FormulaId } from "./formulas.js";
 import type { AuthorizationOutcome, FollowUpOutcome } from "./outcome.js";
 import type { Attempt } from "./payment.js";
 
-/** The service did not look at the request. That says nothing of the same request sent before, whose end is unknown. */
+/** The service did not execute this request. That says nothing about an earlier sending, whose end is unknown. */
 const NOT_LOOKED_AT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "insufficient_service_permissions",
   "invalid_service_configuration",
@@ -14,8 +14,8 @@ const NOT_LOOKED_AT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * What an answer means for an attempt that may have been sent before: a refusal at the door ends the first sending of a
- * request, never one that follows an unknown end, since money may have moved by then.
+ * What an answer means for an attempt that may have been sent before. An immediate refusal ends the first sending, but
+ * not one after an unknown end, since money may have moved by then.
  */
 export function meant<T extends AuthorizationOutcome | FollowUpOutcome>(
   { state }: Pick<Attempt, "state">,
@@ -28,11 +28,11 @@ export function meant<T extends AuthorizationOutcome | FollowUpOutcome>(
 const HOUR_MS = 3_600_000;
 
 /**
- * How long the same request may be sent again to a service that does not say whether it has it: an hour less than the
- * service knows a repetition for one (orchestration.md 2.6). Stripe keeps keys for 24 hours at least, Adyen for 7 days.
- * Checkout.com keeps those of successes alone, so that a request whose answer was an error would be done once more.
- * Authorize.net has no keys: whenever a refund is sent there, it is looked for by our own reference first, and not sent
- * where the lists cannot tell. The simulator's books forget nothing.
+ * How long a request may be resent to a service that does not show whether it has it: an hour less than the service
+ * detects repetitions (orchestration.md 2.6). Stripe keeps keys for at least 24 hours, Adyen for 7 days. Checkout.com
+ * keeps only keys of successes, so a request that was answered with an error would be executed again. Authorize.net has
+ * no keys: a refund is first looked up by our reference, and is not sent if the lists are inconclusive. The simulator's
+ * books keep everything.
  */
 const RESENT_FOR_MS: Readonly<Record<FormulaId, number>> = {
   "simulator-card": Number.POSITIVE_INFINITY,
@@ -42,7 +42,7 @@ const RESENT_FOR_MS: Readonly<Record<FormulaId, number>> = {
   "authorizenet-card": Number.POSITIVE_INFINITY,
 };
 
-/** Whether the service still knows an attempt that is sent again for the same. Later, it could be done a second time. */
+/** Whether the service still detects a resent attempt as a repetition. Later it could execute it a second time. */
 export function isKnownAgain({ since }: Pick<Attempt, "since">, formulaId: FormulaId, now: number): boolean {
   return now - since < RESENT_FOR_MS[formulaId];
 }

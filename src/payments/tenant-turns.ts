@@ -1,9 +1,9 @@
 import type { TenantId } from "../base/ids.js";
 
-/** Tenants that one replica works for at a time. */
+/** Tenants that one replica processes at a time. */
 const TENANTS_AT_ONCE = 16;
 
-/** Does a kind of work for one tenant at a time each, as soon as it is told that there is some. */
+/** Runs one kind of work, for each tenant one run at a time, when it is woken. */
 export class TenantTurns {
   readonly #work: (tenantId: TenantId, signal: AbortSignal) => Promise<void>;
   readonly #onFailure: (tenantId: TenantId, error: unknown) => void;
@@ -19,14 +19,14 @@ export class TenantTurns {
     this.#onFailure = onFailure;
   }
 
-  /** There is work for a tenant. What is turned away for lack of room is found again by the job. */
+  /** Starts work for a tenant. If there is no room, the job finds it later. */
   wake(tenantId: TenantId): void {
     if (this.#stopping.signal.aborted) return;
     if (this.#working.has(tenantId)) this.#again.add(tenantId);
     else if (this.#working.size < TENANTS_AT_ONCE) this.#working.set(tenantId, this.#take(tenantId));
   }
 
-  /** Starts nothing more, and waits for work in progress. */
+  /** Starts no more work, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#working.values());

@@ -18,8 +18,8 @@ export type Status = (typeof STATUSES)[number];
 export type IntentOutcome = "pending" | "succeeded" | "failed";
 
 /**
- * What moves a transaction: how the payment service says that it stands, or that it refused a capture or void which it
- * had taken on; and the end of the time that a buyer had, or that we keep asking.
+ * Events of a transaction: the state reported by the payment service, a refusal of a capture or void that it had
+ * accepted, and the end of the approval period or of reconciliation.
  */
 export type Event = Exclude<PaymentStanding["kind"], "processing"> | "capture_refused" | "void_refused" | "given_up";
 
@@ -27,19 +27,19 @@ export interface Transition {
   readonly from: Status;
   readonly on: Event;
   readonly to: Status;
-  /** Absent: whatever was asked for. */
+  /** Absent: any intent. */
   readonly intent?: Intent;
-  /** Only where the intent has come to this. Absent: whatever it has come to. */
+  /** Only after this outcome of the intent. Absent: any outcome. */
   readonly after?: IntentOutcome;
-  /** Absent: as it was. Once an intent was reached it stays so. */
+  /** Absent: unchanged. An intent that was reached stays reached. */
   readonly outcome?: IntentOutcome;
-  /** What has to be done next, by us. */
+  /** The operation that we must start next. */
   readonly next?: "void" | "refund" | "capture";
 }
 
 /**
- * Every legal step (orchestration.md 2). What is not here leaves a transaction as it is: late, repeated and out-of-order
- * messages of a payment service are absorbed. The first that fits counts.
+ * Every legal step (orchestration.md 2). Any other event leaves a transaction unchanged: late, repeated and
+ * out-of-order messages of a payment service are absorbed. The first match counts.
  */
 export const TRANSITIONS: readonly Transition[] = [
   { from: "processing", on: "authorized", to: "authorization_succeeded", intent: "authorize", outcome: "succeeded" },
@@ -70,7 +70,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "buyer_approval_pending", on: "voided", to: "authorization_failed", outcome: "failed" },
   { from: "buyer_approval_pending", on: "given_up", to: "authorization_failed", outcome: "failed" },
 
-  // What failed and could not be released may be captured by its owner all the same, and is then kept.
+  // A failed payment that could not be released may still be captured by its owner, and is then kept.
   {
     from: "authorization_succeeded",
     on: "capturing",
@@ -83,7 +83,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "authorization_succeeded", on: "voiding", to: "authorization_void_pending" },
   { from: "authorization_succeeded", on: "voided", to: "authorization_voided" },
 
-  // What was given up before is not kept, though its capture was on its way already.
+  // A payment that failed earlier is not kept, although its capture was already under way.
   { from: "capture_pending", on: "captured", to: "capture_succeeded", after: "failed", next: "refund" },
   { from: "capture_pending", on: "captured", to: "capture_succeeded", outcome: "succeeded" },
   { from: "capture_pending", on: "capture_refused", to: "authorization_void_pending", after: "failed", next: "void" },
@@ -103,13 +103,13 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "authorization_void_pending", on: "captured", to: "capture_succeeded", after: "failed", next: "refund" },
   { from: "authorization_void_pending", on: "captured", to: "capture_succeeded" },
 
-  // An approval that comes after we gave the payment up is never left open.
+  // An approval after we failed the payment is never left open.
   { from: "authorization_failed", on: "authorized", to: "authorization_void_pending", next: "void" },
   { from: "authorization_failed", on: "capturing", to: "capture_pending" },
   { from: "authorization_failed", on: "captured", to: "capture_succeeded", next: "refund" },
 ];
 
-/** The step that an event means for a transaction, or undefined where it means none. */
+/** The step of a transaction for an event, or undefined if there is none. */
 export function transitionOn(
   { status, intentOutcome }: { readonly status: Status; readonly intentOutcome: IntentOutcome },
   on: Event,
@@ -124,7 +124,7 @@ export function transitionOn(
   );
 }
 
-/** No more can happen to it, but for refunds of what was captured. */
+/** Only refunds of captured money can still follow. */
 export function isSettled(status: Status): boolean {
   return (
     status === "authorization_failed" ||

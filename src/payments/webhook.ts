@@ -1,6 +1,6 @@
 import type { FollowUpOutcome, PaymentStanding } from "./outcome.js";
 
-/** A request at our webhook address, as its bytes came. */
+/** A request at our webhook address, byte for byte. */
 export interface WebhookDelivery {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -11,13 +11,13 @@ export interface WebhookDelivery {
 export interface WebhookEvent {
   /** The service's id of the event, the same in every repetition. At most 200 characters. */
   readonly eventId: string;
-  /** By at least one of which the payment is found. */
+  /** The payment's ids, at least one. */
   readonly payment: { readonly reconciliationId?: string | undefined; readonly providerId?: string | undefined };
   readonly report:
     | { readonly kind: "payment"; readonly standing: PaymentStanding }
     | {
         readonly kind: "capture" | "void";
-        /** Of the capture or void itself. */
+        /** The id of the capture or void itself. */
         readonly providerId: string | undefined;
         readonly outcome: FollowUpOutcome;
       }
@@ -27,7 +27,7 @@ export interface WebhookEvent {
         readonly providerId: string | undefined;
         readonly outcome: FollowUpOutcome;
       }
-    /** Something changed: look it up. */
+    /** The payment changed: look it up. */
     | { readonly kind: "changed" };
 }
 
@@ -35,10 +35,10 @@ export type WebhookReading =
   | {
       readonly kind: "verified";
       readonly events: readonly WebhookEvent[];
-      /** The body that the service wants as its receipt. Absent: empty. */
+      /** The body that the service expects as its receipt. Default: empty. */
       readonly receipt?: string;
     }
-  /** No secret is configured, or the signature does not fit. Answered with 401. */
+  /** No secret is configured, or the signature is invalid. Answered with 401. */
   | { readonly kind: "unverified" }
-  /** Verified, and not to be understood. Answered with 400. */
+  /** Verified, but unreadable. Answered with 400. */
   | { readonly kind: "malformed" };

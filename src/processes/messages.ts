@@ -5,10 +5,10 @@ import type { ExitReason } from "../sandbox/runner-link.js";
 import type { DatabaseAddress } from "../store/connect.js";
 import type { MetricSnapshot } from "./whole-metrics.js";
 
-/** What a process begins with. Secrets travel on the channel between the two, and never in the environment. */
+/** A process's initial message. Secrets travel on the channel between the two, never in the environment. */
 export interface Beginning {
   readonly type: "begin";
-  /** From 1. A process that is started in place of another has its number. */
+  /** From 1. A replacement process has the number of the process that it replaces. */
   readonly number: number;
   /** The embedded database. Absent: DATABASE_URL. */
   readonly address?: DatabaseAddress;
@@ -17,7 +17,7 @@ export interface Beginning {
   readonly port: number;
 }
 
-/** One request to be counted: the client, and the scope it counts in beside `global`. */
+/** One request to count: the client, and the scope to count besides `global`. */
 export type Counted = readonly [client: string, scope: RateScope | null];
 
 /** Tenants' code has ended a thread of the runner that all processes share. */
@@ -26,7 +26,7 @@ export interface CodeFailure {
   readonly source: CodeSource;
 }
 
-/** From the primary process to one that serves. */
+/** From the primary process to a serving process. */
 export type ToProcess =
   | Beginning
   | { readonly type: "stop" }
@@ -35,9 +35,9 @@ export type ToProcess =
   | CodeFailure
   | { readonly type: "verdicts"; readonly batch: number; readonly verdicts: readonly RateVerdict[] };
 
-/** From a process that serves to the primary. */
+/** From a serving process to the primary. */
 export type FromProcess =
-  /** It takes messages. */
+  /** The process accepts messages. */
   | { readonly type: "hello" }
   /** `said`: lines for the operator, which the primary prints once for all processes. */
   | { readonly type: "ready"; readonly url: string; readonly said: readonly string[] }

@@ -8,7 +8,7 @@ export interface ProcessEnd {
   readonly signal: string | null;
 }
 
-/** What a process said when it began to take requests. */
+/** The message of a process that begins to accept requests. */
 export type ProcessReady = Extract<FromProcess, { type: "ready" }>;
 
 export interface OneProcessHooks {
@@ -16,7 +16,7 @@ export interface OneProcessHooks {
   readonly onEnd: (process: OneProcess, end: ProcessEnd) => void;
 }
 
-/** One life of a process that serves. */
+/** One serving process, from its start to its end. */
 export class OneProcess {
   readonly number: number;
   readonly #worker: Worker;
@@ -24,7 +24,7 @@ export class OneProcess {
   readonly #ended = Promise.withResolvers<ProcessEnd>();
   readonly startedAt = performance.now();
   ready: ProcessReady | undefined;
-  /** When it last answered, on the clock of performance.now(). */
+  /** The time of its last answer, on the clock of performance.now(). */
   lastHeard = performance.now();
 
   constructor(number: number, worker: Worker, hooks: OneProcessHooks) {
@@ -45,7 +45,7 @@ export class OneProcess {
       hooks.onEnd(this, found);
     };
     worker.on("exit", (code, signal) => end({ code, signal }));
-    // A process that could not be made has no exit.
+    // A process that could not be created has no exit event.
     worker.on("error", () => {
       if (worker.process.pid === undefined) end({ code: null, signal: null });
     });
@@ -60,7 +60,7 @@ export class OneProcess {
   }
 
   send(message: ToProcess): void {
-    // It may end at any moment: its exit says so, and no send has to.
+    // The process may end at any moment: its exit event reports that, so errors of a send are ignored.
     if (this.#worker.isConnected()) this.#worker.send(message, () => {});
   }
 
@@ -68,7 +68,7 @@ export class OneProcess {
     this.#worker.process.kill("SIGKILL");
   }
 
-  /** Has it report its metrics. Undefined when it has not within this time. */
+  /** Requests its metrics. Undefined if it does not answer within this time. */
   metrics(withinMs: number): Promise<readonly MetricSnapshot[] | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => settle(undefined), withinMs);

@@ -8,8 +8,8 @@ interface Waiting {
 }
 
 /**
- * Counters that the primary process keeps for all. The requests of one turn of the event loop are counted with one message.
- * No time bounds the wait for a verdict: when the primary ends, so does this process.
+ * Counters that the primary process keeps for all. One message counts the requests of one turn of the event loop. The
+ * wait for an answer has no time limit: when the primary ends, so does this process.
  */
 export class PrimaryCounters implements RateLimits {
   readonly #send: (batch: number, counts: readonly Counted[]) => void;

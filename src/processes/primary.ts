@@ -22,16 +22,16 @@ import { ProcessGroup } from "./process-group.js";
 import { RunnerForAll } from "./runner-for-all.js";
 import { WholeMetrics } from "./whole-metrics.js";
 
-/** How long processes may take to end, in milliseconds since the signal to stop. */
+/** How long processes may take to end, in milliseconds after the signal to stop. */
 const PROCESSES_END_MS = 26_200;
-/** How long one may take to report its metrics, in milliseconds: Prometheus waits 10 s for a page. */
+/** How long a process may take to report its metrics, in milliseconds: Prometheus waits 10 s for a page. */
 const METRICS_MS = 2_000;
 
 /**
- * Starts a server of several processes. This one, the primary, takes no requests: it owns what there is once for all of them
- * (the embedded database, the root key, the runner of tenants' code, the counters of rate limits, the admin port) and keeps
- * the others alive. The listening socket is its own too, and it hands each connection to one of them in turn.
- * @param whileSealed ends the wait for shares of a root key that was split.
+ * Starts a server of several processes. This one, the primary, accepts no requests: it owns the shared resources (the
+ * embedded database, the root key, the runner of tenants' code, the counters of rate limits, the admin port) and keeps
+ * the others alive. It also owns the listening socket, and hands each connection to one of them in turn.
+ * @param whileSealed ends the wait for shares of a split root key.
  * @throws {ProcessStartError}
  */
 export async function startProcesses(
@@ -91,7 +91,7 @@ export async function startProcesses(
   };
 }
 
-/** What every process begins with, but for its number. */
+/** The initial message of every process, without its number. */
 async function beginningOf(
   config: Config,
   { embedded, rootKeys }: Vault,
@@ -106,7 +106,7 @@ async function beginningOf(
   };
 }
 
-/** A port that any process can listen at later on. Port 0 would be another one once all of them have ended. */
+/** A port that any process can listen on later. Port 0 would become a different port after all of them have ended. */
 async function freePort(config: Config): Promise<number> {
   const server = createServer();
   await listenAt("", config, async () => {
@@ -119,7 +119,7 @@ async function freePort(config: Config): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** With CLOAKROOM_REDIS_URL the processes count there, as replicas do. */
+/** With CLOAKROOM_REDIS_URL, the processes count in Redis, as replicas do. */
 function memoryLimitsOf({ rateLimits, redisUrl }: Config): RateLimits | undefined {
   return rateLimits && !redisUrl ? memoryRateLimits(rateLimits) : undefined;
 }
@@ -130,7 +130,7 @@ interface Shared {
   readonly limits: RateLimits | undefined;
 }
 
-/** Answers what processes ask of the primary. */
+/** Answers the processes' requests to the primary. */
 function answerWith({ beginning, runner, limits }: Shared): (process: OneProcess, message: FromProcess) => void {
   return (process, message) => {
     if (message.type === "hello") process.send({ ...beginning, number: process.number });
@@ -155,11 +155,11 @@ function readinessOfAll({ draining, check }: Readiness, group: ProcessGroup): Re
   };
 }
 
-/** What the primary measures itself: its processor time and memory, the runner, and how many processes there are. */
+/** The primary's own metrics: its processor time and memory, the runner, and the number of processes. */
 function registryOf(group: ProcessGroup, runner: RunnerForAll): Registry {
   const registry = new Registry();
   const registers = [registry];
-  // Figures of its event loop would change the averages of those that take requests.
+  // Metrics of its event loop would change the averages of the serving processes.
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray())
     if (name.startsWith("nodejs_")) registry.removeSingleMetric(name);

@@ -4,17 +4,20 @@ import type { FromProcess } from "./messages.js";
 import { OneProcess, type ProcessEnd, type ProcessReady } from "./one-process.js";
 import { ProcessStartError } from "./start-error.js";
 
-/** Between the end of a process and the start of the next in its place, in milliseconds: at once, then ever later. */
+/**
+ * The delay between the end of a process and the start of its replacement, in milliseconds: none at first, then
+ * growing.
+ */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** A process that lived this long did not fail at its start. */
 const HEALTHY_MS = 10_000;
-/** Starts in a row at which a process ended before it took requests. */
+/** Consecutive starts in which a process ended before it accepted requests. */
 const MOST_FAILED_STARTS = 5;
 const PING_EVERY_MS = 5_000;
 /**
- * Without an answer, until a process is killed. No request may hold the event loop for more than 100 ms; orchestrators give
- * a process that does not answer 30 s too.
+ * How long a process may be unresponsive before it is killed. No request may hold the event loop for more than 100 ms;
+ * orchestrators also give an unresponsive process 30 s.
  */
 const MOST_SILENT_MS = 30_000;
 
@@ -22,15 +25,15 @@ export interface ProcessGroupOptions {
   readonly count: number;
   readonly log: OperatorLog;
   readonly fork: () => Worker;
-  /** What a process says beside its state, which the group keeps itself. */
+  /** Receives a process's messages, except its state, which the group keeps itself. */
   readonly onMessage: (process: OneProcess, message: FromProcess) => void;
   readonly onEnd: (process: OneProcess) => void;
 }
 
-/** Keeps the processes that serve alive: starts them, watches that they answer, and starts others in place of the ended. */
+/** Keeps the serving processes alive: starts them, checks that they respond, and replaces those that end. */
 export class ProcessGroup {
   readonly #options: ProcessGroupOptions;
-  /** By number. Absent while its start is waited for. */
+  /** By number. Absent while the process is starting. */
   readonly #processes = new Map<number, OneProcess>();
   readonly #failures = new Map<number, { shortLives: number; failedStarts: number }>();
   readonly #restarts = new Set<NodeJS.Timeout>();
@@ -39,26 +42,26 @@ export class ProcessGroup {
   #lastTick = 0;
   #isStarting = true;
   #isStopping = false;
-  /** Processes that ended although nothing asked them to. */
+  /** Processes that ended without being asked to. */
   ended = 0;
 
   constructor(options: ProcessGroupOptions) {
     this.#options = options;
   }
 
-  /** Resolves to a sentence for the operator when a process cannot be started again. */
+  /** Resolves to a message for the operator when a process cannot be restarted. */
   get failed(): Promise<string> {
     return this.#failed.promise;
   }
 
-  /** Those that take requests. */
+  /** Those that accept requests. */
   get ready(): readonly OneProcess[] {
     return [...this.#processes.values()].filter(({ ready }) => ready !== undefined);
   }
 
   /**
-   * Starts the first process, and then the others: what no process can start with is said once.
-   * @throws {ProcessStartError} when one of them ends before it takes requests.
+   * Starts the first process, then the others: an error that affects all of them is reported once.
+   * @throws {ProcessStartError} when one of them ends before it accepts requests.
    */
   async start(): Promise<ProcessReady> {
     const first = await this.#begin(1);
@@ -69,7 +72,7 @@ export class ProcessGroup {
     return first;
   }
 
-  /** Has all of them end as a server does. Those that have not by then are killed. */
+  /** Stops all of them like a server. Kills those that have not ended by then. */
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#pings);
@@ -111,7 +114,7 @@ export class ProcessGroup {
     const { number, ready, startedAt } = process;
     this.#processes.delete(number);
     this.#options.onEnd(process);
-    // One that could not begin ends the start of all.
+    // During the start, a process that fails to start ends the whole start.
     if (this.#isStopping || (this.#isStarting && !ready)) return;
     this.ended += 1;
     const isHealthy = ready !== undefined && performance.now() - startedAt > HEALTHY_MS;
@@ -134,7 +137,7 @@ export class ProcessGroup {
 
   #ping(): void {
     const now = performance.now();
-    // Where this process itself was held up, answers may lie unread.
+    // If this process itself was delayed, answers may be waiting unread.
     const isOnTime = now - this.#lastTick < 2 * PING_EVERY_MS;
     this.#lastTick = now;
     for (const process of this.ready) {

@@ -8,9 +8,9 @@ import type { ExitReason } from "../sandbox/runner-link.js";
 import { RunnerSupervisor } from "../sandbox/runner-supervisor.js";
 
 /**
- * The one runner of tenants' code that all processes use: a function is warm for all of them, and its threads fit the
- * machine. Its socket lies in the temporary directory, since a data directory may be too deep for one, below a directory
- * that only this user may enter.
+ * The single runner of tenants' code for all processes: a function is warm for all of them, and its threads match the
+ * machine. Its socket is in the temporary directory, since the path of a data directory may be too long, inside a
+ * directory that only this user may enter.
  */
 export class RunnerForAll {
   readonly #directory = mkdtempSync(join(tmpdir(), "cloakroom-runner-"));

@@ -5,8 +5,8 @@ import type { MetricsPage } from "../api/metrics-route.js";
 export type MetricSnapshot = MetricObjectWithValues<MetricValue<string>>;
 
 /**
- * The metrics of all processes as one page. What an ended process had counted stays in the sums, as of its last report:
- * Prometheus takes a sum that falls for a restart of the whole, and its rates would jump.
+ * The metrics of all processes as one page. The sums keep the last report of an ended process: Prometheus interprets a
+ * falling sum as a restart, and its rates would jump.
  */
 export class WholeMetrics {
   readonly #reported = new Map<number, readonly MetricSnapshot[]>();
@@ -24,7 +24,7 @@ export class WholeMetrics {
 
   /**
    * @param own metrics of the primary process.
-   * @param refresh has every process report.
+   * @param refresh requests a report from every process.
    */
   page(own: Registry, refresh: () => Promise<unknown>): MetricsPage {
     return {

@@ -11,20 +11,20 @@ import type { Config } from "../settings/config.js";
 import type { Beginning, FromProcess, ToProcess } from "./messages.js";
 import { PrimaryCounters } from "./primary-counters.js";
 
-/** How long a process that is asked to stop may go on with its start, in milliseconds. */
+/** How long a process may continue its start after a request to stop, in milliseconds. */
 const START_ENDS_MS = 5_000;
 
 type Server = Awaited<ReturnType<typeof startServer>>;
 
 /**
- * Serves as one of several processes, until the primary process or a SIGTERM asks it to stop. When the primary ends, so does
- * this process, at once: node:cluster exits where its channel closes.
+ * Serves as one of several processes until the primary process or a SIGTERM stops it. When the primary ends, so does
+ * this process, at once: node:cluster exits when its channel closes.
  */
 export async function serveAsOneOfSeveral(config: Config): Promise<void> {
   const begun = Promise.withResolvers<Beginning>();
   const stopped = Promise.withResolvers<undefined>();
   const stop = () => stopped.resolve(undefined);
-  // A ^C reaches every process of the terminal: the primary decides what it means.
+  // A ^C reaches every process of the terminal, and the primary decides how to react.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", stop);
   let server: Server | undefined;
@@ -61,7 +61,7 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
     await server.stop();
     process.exit();
   } catch (error) {
-    // What is listened to here must not keep a process alive that has failed.
+    // Listening for messages must not keep a failed process alive.
     process.channel?.unref();
     throw error;
   }
@@ -81,7 +81,7 @@ function start(
   });
 }
 
-/** What cannot be sent needs no answer: the primary has ended, and this process is about to. */
+/** A failed send needs no handling: the primary has ended, and this process is about to. */
 function send(message: FromProcess): void {
   if (cluster.worker?.isConnected()) cluster.worker.send(message, () => {});
 }

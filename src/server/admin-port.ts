@@ -6,7 +6,7 @@ import { listenAt } from "./listening.js";
 
 /** The operator's port: health, readiness and metrics. */
 export interface AdminPort {
-  /** @returns its address, without a slash at the end. @throws {ConfigError} when it cannot be listened at. */
+  /** @returns its address, without a slash at the end. @throws {ConfigError} when the address cannot be listened on. */
   readonly listen: () => Promise<string>;
   readonly close: () => Promise<void>;
 }

@@ -28,7 +28,7 @@ export interface BackgroundParts {
   readonly parts: Pick<Composition, "runs" | "payments">;
 }
 
-/** Everything that a server does without a request, but for its messages: see {@link mailDelivery}. */
+/** All work of a server that no request starts, except mail: see {@link mailDelivery}. */
 export function backgroundJobs(background: BackgroundParts): readonly Job[] {
   const { parts } = background;
   return [
@@ -70,7 +70,7 @@ function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): 
   return sweepJobs({
     ...{ database, keyring, clock },
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
-    // A caller that passes a clock of its own means it to differ from the database's.
+    // A caller that passes its own clock wants it to differ from the database's.
     ...(clock === systemClock ? { timely: (job: Job) => timelyJob(database, clock, job, onAhead) } : {}),
   });
 }

@@ -5,7 +5,7 @@ import { TestHosts } from "../functions/test-hosts.js";
 import { type SetUpTest, TestRunner } from "../functions/test-run.js";
 import type { CoreParts } from "./core-parts.js";
 
-/** How tenants' code runs. */
+/** The parts that run tenants' code. */
 export interface Functions {
   readonly functions: FunctionRunner;
   readonly failedRuns: FailedRuns;

@@ -30,7 +30,7 @@ import { hasChecksDue } from "../store/connections.js";
 import { hasPaymentsDue } from "../store/payments.js";
 import type { Vault } from "../vault/vault.js";
 
-/** Everything about payments, put together. */
+/** All parts for payments. */
 export interface Payments {
   readonly methods: readonly ServedMethod[];
   readonly jobs: readonly Job[];
@@ -44,10 +44,10 @@ export interface PaymentsParts {
   readonly vault: Vault;
   readonly agents: GuardedAgents;
   readonly clock: Clock;
-  /** Stand in for the public addresses of payment services. */
+  /** Replace the public addresses of payment services. */
   readonly addresses: ReadonlyMap<FormulaId, string>;
   readonly log: OperatorLog;
-  /** Where callers reach this server. Known once it listens. */
+  /** The address at which callers reach this server. Known once it listens. */
   readonly address: () => string;
 }
 
@@ -100,7 +100,7 @@ export function composePayments(parts: PaymentsParts): Payments {
   };
 }
 
-/** Where the simulator sends a buyer to approve a payment. */
+/** The address where the simulator sends a buyer for approval. */
 function approvalPageOf({ vault, address }: PaymentsParts) {
   return async (tenantId: TenantId, reference: string) => {
     const id = uuidFrom(reference);

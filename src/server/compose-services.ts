@@ -22,7 +22,7 @@ interface ServiceParts extends Reactors, Pick<Functions, "setUpTest"> {
   readonly invoke: InvokeProxy;
 }
 
-/** The methods of all services but tokens, which tenants' code calls too, and payments. */
+/** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
   { keyring, log, agents, sandbox }: CoreParts,
   { egress: policy, includedMonthlyActiveTokens }: Config,

@@ -24,7 +24,7 @@ import { composeReactors } from "./compose-reactors.js";
 import { composeServices } from "./compose-services.js";
 import type { EndPart } from "./shutdown.js";
 
-/** Everything that serves requests, put together. */
+/** All parts that serve requests. */
 export interface Composition extends AsyncDisposable {
   readonly pipelines: readonly Pipeline[];
   readonly invokeProxy: InvokeProxy;
@@ -33,23 +33,23 @@ export interface Composition extends AsyncDisposable {
   readonly invitations: InvitationDesk;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly overload: Overload;
-  /** Starts no more background work, and waits for what is under way. Requests are still served. */
+  /** Stops background work, and waits for work under way. Requests are still served. */
   rest(): Promise<void>;
 }
 
-/** What everything is put together with, beside the vault and its settings. */
+/** The inputs of the composition besides the vault and its settings. */
 export interface Surroundings {
   readonly log: OperatorLog;
   readonly clock: Clock;
   readonly bins: BinTable | undefined;
-  /** How callers reach the server, once that is known. */
+  /** The address at which callers reach the server, once it is known. */
   address(): string;
   readonly endPart: EndPart;
-  /** The runner of tenants' code, where the processes of this server share one. */
+  /** The runner of tenants' code, if the processes of this server share one. */
   readonly sharedRunner: SharedRunnerPlace | undefined;
 }
 
-/** Puts the parts together, from the bottom up: each gets what it uses, and knows nothing of the rest. */
+/** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
 export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;

@@ -8,16 +8,16 @@ import type { Database } from "../store/database.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 
-/** The parts that most others are composed of. */
+/** The parts that most others use. */
 export interface CoreParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly log: OperatorLog;
-  /** What the operator knows of card issuers. */
+  /** The operator's data about card issuers. */
   readonly bins: BinTable | undefined;
   readonly authenticator: Authenticator;
-  /** The only way to a destination that a tenant names. */
+  /** The only path to a destination that a tenant names. */
   readonly agents: GuardedAgents;
   readonly sandbox: Sandbox;
   /** Calls of tenants' code to the API. */

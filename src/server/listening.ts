@@ -3,15 +3,15 @@ import { createSecureContext } from "node:tls";
 import type { Config } from "../settings/config.js";
 import { ConfigError } from "../settings/environment.js";
 
-/** What a TLS server proves itself with, in PEM. */
+/** The certificate and key of a TLS server, in PEM. */
 export interface TlsIdentity {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
 /**
- * Reads certificate and key, where they are configured.
- * @throws {ConfigError} where a file cannot be read, is none, or the two do not belong together.
+ * Reads the certificate and key, if configured.
+ * @throws {ConfigError} if a file cannot be read or is invalid, or the two do not match.
  */
 export async function readTls({ tlsCertFile, tlsKeyFile }: Config): Promise<TlsIdentity | undefined> {
   if (!tlsCertFile || !tlsKeyFile) return undefined;
@@ -32,8 +32,8 @@ export async function readTls({ tlsCertFile, tlsKeyFile }: Config): Promise<TlsI
 }
 
 /**
- * Runs `listen`, with its failure in the operator's words. `prefix` tells which settings the address comes from.
- * @throws {ConfigError} when the address cannot be listened at.
+ * Runs `listen` and explains a failure to the operator. `prefix` is the prefix of the address's settings.
+ * @throws {ConfigError} when the address cannot be listened on.
  */
 export async function listenAt<T>(
   prefix: "" | "ADMIN_",

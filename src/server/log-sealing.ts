@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.js";
 import type { Meters } from "../telemetry/meters.js";
 import type { Vault } from "../vault/vault.js";
 
-/** What operators read about a tenant's log that can no longer be sealed. */
+/** The operator's message about a tenant's log that can no longer be sealed. */
 export const TAMPERED = {
   broken: "the log of this tenant was tampered with. Run: cloakroom audit verify",
   refused:
@@ -23,7 +23,7 @@ export function createLogSealing({ database, keyring }: Vault, log: OperatorLog,
   };
 }
 
-/** Sets logs back that were closed while the clock ran fast, and logs each. */
+/** Resets logs that were closed while the clock ran ahead, and reports each. */
 export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog, meters: Meters): LogClock {
   const logClock = new LogClock({
     ...{ ...sealing, clock },

@@ -33,20 +33,20 @@ export interface PortParts {
   readonly tls: TlsIdentity | undefined;
   readonly readiness: Readiness;
   readonly parts: Composition;
-  /** Absent: this process alone is the server, with an admin port of its own. */
+  /** Absent: this process alone is the server, with its own admin port. */
   readonly part: ServingProcess | undefined;
-  /** Notes what ends when the server stops, in the opposite order. */
+  /** Registers a part to end when the server stops, in reverse order. */
   readonly endLater: (name: Part, end: () => Promise<unknown>) => void;
 }
 
 export interface Ports {
-  /** Where the API port listens, without a slash at the end. */
+  /** The address of the API port, without a slash at the end. */
   readonly url: string;
   /** Absent in one of several processes. */
   readonly adminUrl: string | undefined;
 }
 
-/** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened at. */
+/** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened on. */
 export async function openPorts(given: PortParts): Promise<Ports> {
   const { config, log, meters, readiness, part, endLater } = given;
   const memory = new MemoryBudget(config.bodyLimit);
@@ -86,7 +86,7 @@ function apiServer(
   });
 }
 
-/** Adds what is measured when metrics are read. */
+/** Adds the measurements taken when metrics are read. */
 function gauge({ vault, clock, meters, parts }: PortParts, memory: MemoryBudget): void {
   gaugeMemory(meters.registry, memory);
   gaugeDatabase(meters.registry, vault.database, () => clock.now());

@@ -7,8 +7,8 @@ import type { Config } from "../settings/config.js";
 import type { Meters } from "../telemetry/meters.js";
 
 /**
- * The gate that requests pass first, as it is configured.
- * @param counters those that the processes of this server share, where it has several.
+ * The rate limits of requests, as configured.
+ * @param counters those that the processes of this server share, if there are several.
  */
 export async function openRateGate(
   { rateLimits: points, redisUrl, trustedProxies }: Config,

@@ -5,19 +5,24 @@ import { clockProblem, gapBetween } from "../store/clock-gap.js";
 import type { Database } from "../store/database.js";
 import type { ServiceProbe } from "../store/service-probe.js";
 
-/** Milliseconds for which a root key that answered counts as being there: each look may cost a call of a cloud. */
+/**
+ * How long a successful check of the root key counts, in milliseconds: each check may cost a call to a cloud service.
+ */
 const KEY_LOOK = 10_000;
 
-/** What of the database is looked at. */
+/** The database checks used here. */
 type Looked = Pick<Database, "probe" | "takesWrites">;
 
 /**
- * Milliseconds for which a look at the database serves all that ask. It writes, and everybody may ask, without a key and as
- * often as they like.
+ * How long a check of the database serves all requests, in milliseconds. It writes, and anyone may request it without a
+ * key, at any rate.
  */
 const DATABASE_LOOK_MS = 100;
 
-/** Whether requests should be sent here: the database serves tenants and tells our time, and the key is there. */
+/**
+ * Whether a load balancer should send requests here: the database serves tenants and its clock agrees with ours, and the key is
+ * available.
+ */
 export function readinessOf(
   database: Looked,
   rootKey: Pick<RootKey, "id" | "wrap">,
@@ -46,7 +51,7 @@ export function readinessOf(
 interface DatabaseLook {
   readonly problem: string | undefined;
   readonly time: string | undefined;
-  /** What fails for some tenants. */
+  /** A failure that affects some tenants. */
   readonly warning: string | undefined;
 }
 
@@ -63,8 +68,8 @@ async function lookAtDatabase(database: Looked, clock: Clock): Promise<DatabaseL
 }
 
 /**
- * All replicas use the same cluster. If one that has lost a node counted as not ready, none would be left to serve the tenants
- * of the other nodes.
+ * All replicas use the same cluster. If each of them counted as not ready after the loss of one node, no replica would
+ * serve the tenants of the other nodes.
  */
 function serviceOf({ nodes, failing }: ServiceProbe, takesWrites: boolean): Pick<DatabaseLook, "problem" | "warning"> {
   if (failing > 0 && failing < nodes) {
@@ -74,7 +79,7 @@ function serviceOf({ nodes, failing }: ServiceProbe, takesWrites: boolean): Pick
   return { problem: failing > 0 ? "answers, but fails reads and writes of tenants" : undefined, warning: undefined };
 }
 
-/** Asks at most once in {@link KEY_LOOK}, unless the last answer was no. */
+/** Checks at most once per {@link KEY_LOOK}, unless the last check failed. */
 function remembered(ask: () => Promise<unknown>): () => Promise<boolean> {
   let good = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -89,7 +94,7 @@ function remembered(ask: () => Promise<unknown>): () => Promise<boolean> {
   };
 }
 
-/** Shares one answer among those that ask while it is found out, and for {@link DATABASE_LOOK_MS} after. */
+/** Shares one check among all requests during it, and for {@link DATABASE_LOOK_MS} after it. */
 function shared<T>(ask: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | undefined;
   return () => {

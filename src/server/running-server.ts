@@ -2,19 +2,19 @@ import type { RateLimits } from "../rate-limits/rate-limits.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { OpenedForAll, Vault } from "../vault/vault.js";
 
-/** A server that takes requests. */
+/** A server that accepts requests. */
 export interface RunningServer {
   readonly url: string;
   readonly vault: Vault;
-  /** Resolves to a sentence for the operator when the server cannot go on: its database is gone. */
+  /** Resolves to a message for the operator when the server cannot continue because its database is gone. */
   readonly failed: Promise<string>;
-  /** What a stop waits for at this moment. */
+  /** The parts that a stop is waiting for. */
   readonly waitingFor: () => readonly string[];
-  /** Ends within 28 s, whatever does not. @throws what a part of the server failed to end with. */
+  /** Ends within 28 s in any case. @throws the error of a part that failed to end. */
   stop(): Promise<void>;
 }
 
-/** One of several processes that serve, and what it shares with the others. */
+/** One of several serving processes, and the parts it shares with the others. */
 export interface ServingProcess {
   readonly number: number;
   readonly opened: OpenedForAll;

@@ -27,10 +27,10 @@ import {
 } from "../vault/unsealing.js";
 import { listenAt, type TlsIdentity } from "./listening.js";
 
-/** How long a client may go on sending after it was refused. */
+/** How long a refused client may continue sending. */
 const LINGER_MS = 1_000;
 
-/** Clients try again after this many seconds: people have to come with their shares. */
+/** Clients retry after this many seconds, because people must provide their shares. */
 const RETRY_AFTER_SECONDS = 30;
 
 const SEALED = new Fault("unavailable", "This server is sealed: it waits for the shares of its root key.", {
@@ -42,18 +42,18 @@ export interface SealedServer {
   readonly say: (line: string) => void;
   readonly stopping: AbortSignal;
   /**
-   * What the main port speaks once it serves: a probe that is told the server were dead would have it started again, and
-   * the shares that were handed in would be lost.
+   * The main port's TLS identity while serving, used here too: after a failed probe, an orchestrator would restart the
+   * server, and the shares already provided would be lost.
    */
   readonly tls: TlsIdentity | undefined;
-  /** The services that it will serve, by name. */
+  /** The names of the services that it will serve. */
   readonly services: readonly string[];
 }
 
 /**
- * Waits for shares on a local socket that only this user may open. Meanwhile both ports tell the health of a sealed server
- * (/healthz is well, /readyz and gRPC's health are not), and refuse every call as unavailable: a client must not take a
- * sealed server for one that has none of its tokens.
+ * Waits for shares on a local socket that only this user may open. Meanwhile both ports report the health of a sealed
+ * server (/healthz succeeds, /readyz and gRPC's health check do not), and refuse every call as unavailable: a client
+ * must not mistake a sealed server for one that has none of its tokens.
  */
 export function waitForShares({ config, say, stopping, tls, services }: SealedServer): Unseal {
   return async (needed) => {
@@ -115,7 +115,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
   };
 }
 
-/** Serves questions of health alone. */
+/** Serves health checks alone. */
 function refuseAllBut(health: RequestListener, origins: readonly string[]): RequestListener {
   const cors = createCors(origins);
   return (request, response) => {
@@ -133,8 +133,9 @@ function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): stri
 }
 
 /**
- * One share a line in, one answer a line out. A line that is too long for a share is answered, and ends the connection:
- * what follows is read and dropped for a moment, as a client that is reset while it sends loses the answer.
+ * Reads one share per line, and answers each with one line. A line too long for a share gets an answer, which ends the
+ * connection: further input is read and discarded for a moment, because a reset would make a sending client lose the
+ * answer.
  */
 function serveShares(socket: Socket, desk: ShareDesk): void {
   const splitter = new LineSplitter(LONGEST_SHARE_LINE);
@@ -154,7 +155,7 @@ function serveShares(socket: Socket, desk: ShareDesk): void {
 }
 
 async function listen(server: Server, path: string): Promise<void> {
-  // The socket is made with what the mask leaves: nobody else may open it, not even for the moment before a chmod.
+  // The mask applies when the socket is created: no other user may open it, not even in the moment before a chmod.
   const mask = process.umask(0o177);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -167,7 +168,7 @@ async function listen(server: Server, path: string): Promise<void> {
   await chmod(path, 0o600);
 }
 
-/** Answers that were written still leave. */
+/** Answers already written are still sent. */
 function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

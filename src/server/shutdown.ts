@@ -1,11 +1,11 @@
 import type { OperatorLog } from "../api/operator-log.js";
 
-/** How long requests in flight may go on after the signal to stop, in milliseconds. */
+/** How long requests under way may continue after the signal to stop, in milliseconds. */
 export const REQUESTS_END_MS = 25_000;
 
 /**
- * When a process that has not ended by itself is ended, in milliseconds since the signal. With what an end takes it is gone
- * after 28 s: orchestrators kill after 30 s by default.
+ * When a process that has not ended by itself is terminated, in milliseconds after the signal. Including the
+ * termination it is gone after 28 s: orchestrators kill after 30 s by default.
  */
 export const PROCESS_ENDS_MS = 27_500;
 
@@ -27,44 +27,46 @@ const PARTS = {
 
 export type Part = keyof typeof PARTS;
 
-/** Ends a part of the server within its time. */
+/** Ends a part of the server within its time limit. */
 export type EndPart = (part: Part, end: () => Promise<unknown>) => Promise<void>;
 
-/** Even a part whose turn comes late gets this long, in milliseconds. */
+/** Minimum time for a part, in milliseconds, even if its turn comes late. */
 const LEAST_MS = 100;
 
-/** A part that took longer than this is named in the operator's log, in milliseconds. */
+/** The operator's log names a part that took longer than this, in milliseconds. */
 const WORTH_TELLING_MS = 1_000;
 
 /**
- * The end of a server, before {@link PROCESS_ENDS_MS}: each part has a time of its own to end, and a time since the signal
- * by which the next one begins. A part that does not end is left behind, and named in the operator's log: a database that
- * is gone, or a collector that does not answer, must not keep a process alive that serves nobody.
+ * Ends a server before {@link PROCESS_ENDS_MS}: each part has its own time limit, and a time after the signal at which
+ * the next one begins. A part that does not end is left behind and named in the operator's log: a lost database or an
+ * unresponsive collector must not keep a process alive that no longer serves requests.
  */
 export class Shutdown {
   readonly #log: Pick<OperatorLog, "info" | "warn">;
   readonly #ending = new Set<Part>();
   #beganAt: number | undefined;
-  /** What failed to end. */
+  /** The errors of parts that failed to end. */
   readonly errors: unknown[] = [];
 
   constructor(log: Pick<OperatorLog, "info" | "warn">) {
     this.#log = log;
   }
 
-  /** The parts that are waited for now. */
+  /** The parts being waited for. */
   get waitingFor(): readonly string[] {
     return [...this.#ending];
   }
 
-  /** The signal has come. Without one the first part that ends begins it: a start that fails. */
+  /**
+   * The signal has arrived. Without a signal, the first part that ends starts the shutdown, as after a failed start.
+   */
   begin(): void {
     this.#beganAt ??= performance.now();
   }
 
   /**
-   * Makes the function that stops a server. Its first call begins the shutdown, and every call waits for the same end.
-   * The function throws what a part failed to end with.
+   * Creates the function that stops a server. Its first call starts the shutdown, and every call waits for the same
+   * end. The function throws the error of a part that failed to end.
    */
   stopper(stop: () => Promise<void>): () => Promise<void> {
     let stopping: Promise<void> | undefined;
@@ -79,7 +81,7 @@ export class Shutdown {
     };
   }
 
-  /** Never fails: what `end` throws is kept in {@link errors}. */
+  /** Never fails: {@link errors} collects what `end` throws. */
   readonly end: EndPart = async (part, end) => {
     this.begin();
     const { mostMs, untilMs } = PARTS[part];
@@ -97,7 +99,9 @@ export class Shutdown {
   };
 }
 
-/** Whether work has ended within so many milliseconds. It goes on otherwise, and its failure is nobody's. */
+/**
+ * Returns whether work ended within this many milliseconds. Otherwise the work continues, and its failure is ignored.
+ */
 async function within(ms: number, work: () => Promise<unknown>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), ms);

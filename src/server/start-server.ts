@@ -21,10 +21,10 @@ import { SERVICES } from "./served-services.js";
 import { type Part, Shutdown } from "./shutdown.js";
 
 /**
- * Starts a server, from the vault up to its ports. What is open already is closed again when a later step fails: an open vault
+ * Starts a server, from the vault up to its ports. If a step fails, closes everything opened before: an open vault
  * would keep the process alive.
- * @param whileSealed ends the wait for shares of a root key that was split.
- * @param part absent: this process alone is the server, with an admin port of its own.
+ * @param whileSealed ends the wait for shares of a split root key.
+ * @param part absent: this process alone is the server, with its own admin port.
  */
 export async function startServer(
   config: Config,
@@ -39,7 +39,7 @@ export async function startServer(
   const bins = await readBinTable(config.binTableFile);
   await using opened = new AsyncDisposableStack();
   const shutdown = new Shutdown(log);
-  /** Parts end in the opposite order. */
+  /** Parts end in reverse order. */
   const endLater = (name: Part, end: () => Promise<unknown>) => opened.defer(() => shutdown.end(name, end));
   const traces = await startTraces(process.env);
   endLater("the traces exporter", async () => traces[Symbol.asyncDispose]());
@@ -61,13 +61,13 @@ export async function startServer(
   schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, parts }));
   const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, part, endLater });
   url ||= ports.url;
-  // Links in messages lead to where the server is reached, which may be known only once it listens.
+  // Links in messages lead to the server's address, which may be known only once it listens.
   schedule.start([mailDelivery(vault, chooseCarrier(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 
   const running = opened.move();
-  /** New connections are refused from its first moment on. Background work ends beside the requests in flight. */
+  /** New connections are refused at once. Background work ends at the same time as the requests under way. */
   const stop = shutdown.stopper(async () => {
     draining.abort();
     schedule.abort();

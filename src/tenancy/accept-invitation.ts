@@ -15,17 +15,17 @@ import { type PresentedLink, parseLink } from "./invitation-link.js";
 import type { Keyring } from "./keyring.js";
 import { type Profile, sealProfile } from "./profile.js";
 
-/** What whoever holds a link may know of its invitation. */
+/** The part of an invitation that the holder of its link may see. */
 export interface OpenedInvitation {
   readonly tenantName: string;
   readonly email: string;
   readonly isAccepted: boolean;
 }
 
-/** What people say of themselves when they accept. */
+/** The names that people give when they accept. */
 export type OwnNames = Pick<Profile, "firstName" | "lastName">;
 
-/** Where links are shown. */
+/** Shows and accepts invitations by link. */
 export class InvitationDesk {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -35,7 +35,7 @@ export class InvitationDesk {
     this.#keyring = keyring;
   }
 
-  /** What a link opens: undefined for a link that does not work, whatever the reason. Changes nothing. */
+  /** The invitation of a link; undefined if the link does not work, for any reason. Changes nothing. */
   async look(text: string): Promise<OpenedInvitation | undefined> {
     const link = parseLink(text);
     const found = link && (await this.#find(link));
@@ -48,7 +48,7 @@ export class InvitationDesk {
     };
   }
 
-  /** Makes whoever holds the link a member, once: to accept again changes nothing, and is no mistake. */
+  /** Makes the holder of the link a member, once: accepting again changes nothing and is not an error. */
   async accept(text: string, names: OwnNames): Promise<OpenedInvitation | undefined> {
     const link = parseLink(text);
     const opened = link && (await this.look(text));
@@ -70,7 +70,7 @@ export class InvitationDesk {
   }
 }
 
-/** Answers whether the link still works. Of two at the same moment, one makes the member and the other finds it. */
+/** Returns whether the link still works. Of two concurrent calls, one creates the member and the other finds it. */
 async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, profile: Profile): Promise<boolean> {
   const place = { id: link.invitationId, hash: link.hash };
   const memberId = newUuid();

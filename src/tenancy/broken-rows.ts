@@ -1,14 +1,14 @@
-/** A row with a value that does not open: it was changed, or damaged. */
+/** A row with a value that does not open: it was tampered with or damaged. */
 export interface BrokenRow {
   readonly table: string;
-  /** As PostgreSQL writes it as text. */
+  /** As PostgreSQL formats it. */
   readonly key: string;
 }
 
-/** More are counted, and not named. */
+/** Further rows are counted, not named. */
 const MOST_NAMED = 100;
 
-/** What a pass over a tenant's rows could not open. */
+/** The rows of a tenant that a pass could not open. */
 export class BrokenRows {
   readonly #named: BrokenRow[] = [];
   #count = 0;

@@ -8,11 +8,11 @@ import { Sensitive } from "../crypto/sensitive.js";
 /** The path of the page that a link opens. */
 export const INVITATION_PATH = "/invitations";
 
-/** What a link that somebody opened names, before anything is known about it but its form. */
+/** The ids in an opened link. Only its format has been checked. */
 export interface PresentedLink {
   readonly tenantId: TenantId;
   readonly invitationId: Uuid;
-  /** SHA-256 of the text. Links are stored as this hash only; 256 random bits need no slow hash. */
+  /** SHA-256 of the text. Only this hash of a link is stored; 256 random bits need no slow hash. */
   readonly hash: Buffer;
 }
 
@@ -25,7 +25,7 @@ export function newLink(tenantId: TenantId, invitationId: Uuid): { text: Sensiti
   return { text: new Sensitive(text), hash: hashOf(text) };
 }
 
-/** Reads the last part of a link's path. Returns undefined for whatever is not one of ours. */
+/** Parses the last part of a link's path. Returns undefined for any other text. */
 export function parseLink(text: string): PresentedLink | undefined {
   const [, tenant, invitation, sum] = FORM.exec(text) ?? [];
   if (!tenant || !invitation || sum !== checksum(text.slice(0, -7))) return undefined;

@@ -25,10 +25,10 @@ import { isRole, type Role } from "./role.js";
 
 export type InvitationStatus = "PENDING" | "EXPIRED";
 
-/** How long an invitation can be accepted, from its creation, and how much more each time that it is sent again. */
+/** How long an invitation can be accepted after its creation, and the extension for each resend. */
 const LIFETIME_MS = 72 * 60 * 60_000;
 
-/** Somebody is asked to join a tenant. */
+/** An invitation to join a tenant. */
 export interface Invitation {
   readonly id: Uuid;
   readonly email: string;
@@ -41,7 +41,10 @@ export interface Invitation {
   readonly modifiedAt: Date | null;
 }
 
-/** Invites an address, and has it told. @throws {Fault} validation_failed for the address of a member, or one invited already. */
+/**
+ * Invites an address and queues the message. @throws {Fault} validation_failed for the address of a member, or one
+ * invited already.
+ */
 export async function createInvitation(
   tx: Transaction,
   caller: Caller,
@@ -87,7 +90,7 @@ export async function pageOfInvitations(
   return { items: items.map((row) => invitationOf(keys, tx, row)), total };
 }
 
-/** Sends an invitation again, whether it is over or not: earlier links end, and it has 72 hours more. */
+/** Resends an invitation, expired or not: invalidates its earlier links and extends it by 72 hours. */
 export async function resendInvitation(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -97,7 +100,7 @@ export async function resendInvitation(
   const actor = actorOf(caller);
   const row = await lockInvitation(tx, id);
   if (!row) throw notFound("invitation");
-  // What is over starts again: 72 hours after the end of an old one may have passed as well.
+  // An expired invitation starts from now: 72 hours from its old expiry may also have passed.
   const from = Math.max(row.expires_at.getTime(), tx.now.getTime());
   const change = { expires_at: new Date(from + LIFETIME_MS), modified_by: actor.id };
   tx.enqueue(renewInvitation, { id, ...change });
@@ -107,7 +110,7 @@ export async function resendInvitation(
   return invitationOf(keys, tx, { ...row, ...change, modified_at: tx.now });
 }
 
-/** Withdraws an invitation; its links open nothing any more. */
+/** Withdraws an invitation and invalidates its links. */
 export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
   if (!(await tx.query(deleteInvitationRow, id))) throw notFound("invitation");
   tx.enqueue(deleteMessagesOf, id);
@@ -122,7 +125,7 @@ function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string
   return seal(keys.data, { tenantId, entity: id, field: "email" }, Buffer.from(email));
 }
 
-/** Has the message sent that carries a link. */
+/** Queues the message with the link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
   tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
   noteDue(tx, { kind: "mail", at: tx.now });

@@ -18,26 +18,26 @@ import { unavailable } from "../store/database-error.js";
 import { insertTenantKeyIfMissing, listTenantKeys, type TenantKeyRow, wrappingRootKey } from "../store/tenant-keys.js";
 
 /**
- * How long keys are used without another look at the database. A key that is known already is not unwrapped again, so
- * that a look costs one query. Whoever writes unguarded is done with a retired key so much later at the latest.
+ * How long keys are used without checking the database. A check costs one query, because keys already known are not
+ * unwrapped again. Unguarded writers stop using a retired key within this time.
  */
 const KEYS_FRESH_MS = 10_000;
 
 interface Entry {
   readonly keys: TenantKeys;
   readonly unwrapped: UnwrappedKeys;
-  /** The tenant's revision that they were read at. */
+  /** The tenant's revision when they were read. */
   readonly revision: number;
   readonly since: number;
 }
 
 /**
- * The unwrapped keys of tenants. While the root key's holder is away, tenants whose keys are known are served on; all
- * others are told to come back.
+ * The unwrapped keys of tenants. While the root key's holder is unavailable, tenants with known keys are still served;
+ * others receive a fault and must retry.
  *
- * A rotation raises the tenant's revision. Callers that were authorized under it are never given older keys
- * ({@link expect}), and those of before fail at the guard of their transaction: new values are sealed under the new key at
- * once, on all replicas.
+ * A rotation raises the tenant's revision. Callers authorized under the new revision never get older keys ({@link
+ * expect}), and those of earlier revisions fail at the guard of their transaction: new values are sealed under the new
+ * key at once, on all replicas.
  */
 export class Keyring implements TenantKeySource {
   readonly #database: Database;
@@ -52,8 +52,9 @@ export class Keyring implements TenantKeySource {
   }
 
   /**
-   * The keys of a tenant, as of `revision` of it or later.
-   * @throws {Fault} unavailable while the root key's holder is away; unauthenticated once the tenant is deleted.
+   * The keys of a tenant, at `revision` or later.
+   * @throws {Fault} unavailable while the root key's holder is unavailable; unauthenticated after the tenant is
+   *   deleted.
    */
   async of(tenantId: TenantId, revision = 0): Promise<TenantKeys> {
     const needed = Math.max(revision, this.#expected.get(tenantId) ?? 0);
@@ -61,16 +62,16 @@ export class Keyring implements TenantKeySource {
     if (known && known.revision >= needed && performance.now() - known.since < KEYS_FRESH_MS) return known.keys;
     const shared = this.#loading.get(tenantId);
     const loaded = await (shared ?? this.#start(tenantId));
-    // The shared load may have begun before the revision was there.
+    // The shared load may have begun before the revision existed.
     return loaded.revision >= needed || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
   }
 
-  /** Somebody was authorized under this revision: older keys are not to be used for the tenant any more. */
+  /** A caller was authorized under this revision: the tenant's older keys must no longer be used. */
   expect(tenantId: TenantId, revision: number): void {
     if (revision > (this.#expected.get(tenantId) ?? 0)) this.#expected.set(tenantId, revision);
   }
 
-  /** Drops what is remembered: the tenant is deleted, or its keys were rotated. */
+  /** Drops the cached keys: the tenant is deleted, or its keys were rotated. */
   forget(tenantId: TenantId): void {
     this.#entries.delete(tenantId);
   }
@@ -86,7 +87,7 @@ export class Keyring implements TenantKeySource {
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
     const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
-    // The vault's own keys are made when they are first needed.
+    // The vault's own keys are created on first use.
     if (stored.length === 0 && tenantId !== VAULT) {
       this.forget(tenantId);
       throw new Fault("unauthenticated", "The tenant of the key used does not exist any more.");
@@ -104,7 +105,7 @@ export class Keyring implements TenantKeySource {
     }
   }
 
-  /** A key of a purpose that is missing is made when it is first needed: of tenants that are older than the purpose. */
+  /** Creates missing keys on first use, for tenants older than a key's purpose. */
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
     if (missing.length === 0) return stored;
@@ -115,19 +116,19 @@ export class Keyring implements TenantKeySource {
     if (!root) throw unavailable("the root key that wraps new keys is not at hand");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
     return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      // Under a root key that was replaced meanwhile the new keys could be lost with it.
+      // If the root key was replaced meanwhile, new keys under the old one could be lost with it.
       if ((await tx.query(wrappingRootKey, "wrapping")) !== root.id)
         throw unavailable("the root key is being replaced");
       for (const { wrapped, rootKeyId, ...key } of made) {
         tx.enqueue(insertTenantKeyIfMissing, { ...key, wrapped: Buffer.from(wrapped), root_key_id: rootKeyId });
       }
-      // Another process may have been first: what it made counts.
+      // Another process may have been faster: its keys are used.
       return (await tx.query(listTenantKeys, tenantId)).map(wrappedKeyOf);
     });
   }
 }
 
-/** @throws {Error} for a purpose that this release does not know. */
+/** @throws {Error} for a purpose unknown to this release. */
 export function wrappedKeyOf({ purpose, version, wrapped, root_key_id, state }: TenantKeyRow): WrappedTenantKey {
   if (!isKeyPurpose(purpose)) throw new Error(`a tenant key of unknown purpose is stored: ${purpose}`);
   return { purpose, version, wrapped, rootKeyId: root_key_id, state: state === "current" ? "current" : "retired" };

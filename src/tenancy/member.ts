@@ -20,7 +20,7 @@ import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { openProfile, type Profile } from "./profile.js";
 import { isRole, type Role, requireGivenRole } from "./role.js";
 
-/** Somebody who belongs to a tenant. */
+/** A person who belongs to a tenant. */
 export interface Member {
   readonly id: Uuid;
   readonly userId: Uuid;
@@ -32,7 +32,7 @@ export interface Member {
   readonly modifiedAt: Date | null;
 }
 
-/** The newest first, with their profiles opened. */
+/** Newest first, with opened profiles. */
 export async function pageOfMembers(
   tx: Transaction,
   caller: Caller,
@@ -44,7 +44,7 @@ export async function pageOfMembers(
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }
 
-/** The one member that the tenant was made with. */
+/** The single member that the tenant was created with. */
 export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys): Promise<Member> {
   const row = await tx.query(readOwner, "owner");
   if (!row) throw notFound("owner");
@@ -52,7 +52,7 @@ export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys
   return memberOf(keys, tx.tenantId, row);
 }
 
-/** Gives a member a role. The owner keeps its own, and can be given no other. */
+/** Changes a member's role. The owner's role is fixed. */
 export async function changeRole(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -71,8 +71,8 @@ export async function changeRole(
 }
 
 /**
- * Removes a member with all that could let it back in: whatever invited its address. Members sign in nowhere else, so
- * that nothing of theirs is left to end.
+ * Deletes a member and every invitation of its address, so the member cannot rejoin by an old link. Members have no
+ * sessions that would have to end.
  */
 export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
   const row = await lockMember(tx, id);

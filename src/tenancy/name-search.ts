@@ -7,19 +7,19 @@ import type { Statement } from "../store/statement.js";
 import type { Transaction } from "../store/transaction.js";
 
 export interface NameSearch extends PageRequest {
-  /** Only these, where any are given. */
+  /** Limits the search to these, if present. */
   readonly ids?: readonly Uuid[];
-  /** Without case; `*` is any text. A text without one is searched for anywhere in the name. */
+  /** Case-insensitive; `*` matches any text. A name without it matches anywhere. */
   readonly name: string;
 }
 
-/** A kind of thing with names: how they are listed, and how one of them is read. */
+/** A kind of named entity: how its names are listed, and how one entity is read. */
 export interface NamedKind<Row> {
   readonly names: NamesStatement;
   readonly read: Statement<Uuid, Row | null>;
 }
 
-/** A page of what has a name that is searched for, newest first. The database cannot search names: they are sealed. */
+/** A page of entities whose names match, newest first. The database cannot search names because they are sealed. */
 export async function pageByName<Row>(
   tx: Transaction,
   keys: TenantKeys,
@@ -38,11 +38,11 @@ export async function pageByName<Row>(
   } while (after);
   const first = offsetOf(search);
   const rows = await Promise.all(found.slice(first, first + search.size).map((id) => tx.query(read, id)));
-  // What was deleted since its name was read is left out.
+  // Leaves out entities deleted since their names were read.
   return { items: rows.filter((row) => row !== null), total: found.length };
 }
 
-/** Looks at each name once from its start to its end, however many stars the pattern has. */
+/** Examines each name once from start to end, however many asterisks the pattern has. */
 export function nameMatcher(pattern: string): (name: string) => boolean {
   const [first = "", ...rest] = pattern.toLowerCase().split("*");
   const last = rest.pop();

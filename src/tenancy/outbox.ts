@@ -15,19 +15,22 @@ export interface OutboxParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly carrier: MailCarrier;
-  /** Where links lead, without a slash at the end. */
+  /** The address that links lead to, without a slash at the end. */
   readonly publicUrl: string;
 }
 
-/** Longer than an attempt may take. */
+/** Longer than any attempt. */
 const LEASE_SECONDS = 120;
 const FIRST_DELAY_MS = 2_000;
-/** A mail server that is away for hours is asked again this often, for as long as an invitation lasts. */
+/**
+ * The longest delay between attempts while a mail server is unavailable. Attempts continue for as long as the
+ * invitation lasts.
+ */
 const LONGEST_DELAY_MS = 15 * 60_000;
 
 /**
- * Sends what stands in the outbox. A message is sent at least once: when its replica is gone between sending and noting
- * so, another sends it again, with another link that works as well.
+ * Sends the messages in the outbox. A message is sent at least once: if its replica dies between sending and recording
+ * it, another replica sends it again, with a second link that also works.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
@@ -36,7 +39,7 @@ export class Outbox {
     this.#parts = parts;
   }
 
-  /** Sends one message of a tenant. Answers how that ended, or `none` where nothing is to be sent. */
+  /** Sends one message of a tenant. Returns the result, or `none` if there is nothing to send. */
   async sendNext(tenantId: TenantId, signal: AbortSignal): Promise<Carried | "none"> {
     const { database, carrier } = this.#parts;
     const [row] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
@@ -49,7 +52,9 @@ export class Outbox {
     return message ? carried : "sent";
   }
 
-  /** Makes the message with a link of its own. Undefined once the invitation is over, deleted, accepted or sent again. */
+  /**
+   * Creates the message with its own link. Undefined after the invitation expired, or was deleted, accepted or resent.
+   */
   async #write(tenantId: TenantId, row: MessageRow): Promise<Message | undefined> {
     const { database, keyring, publicUrl } = this.#parts;
     const link = newLink(tenantId, row.invitation_id);
@@ -59,7 +64,7 @@ export class Outbox {
     );
     if (!invitation || !tenant) return undefined;
     const keys = await keyring.of(tenantId);
-    // A name is whatever its tenant likes: it is to stay on its line.
+    // A tenant chooses its name freely, so keep the name on one line.
     const name = tenant.name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
     const url = `${publicUrl}${INVITATION_PATH}/${link.text.reveal()}`;
     return {

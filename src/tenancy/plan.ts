@@ -4,8 +4,8 @@ import { setIncludedTokens } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
 
 /**
- * Sets how many monthly active tokens the tenant's plan includes; null: what the configuration says. Answers whether there
- * is such a tenant.
+ * Sets how many monthly active tokens the tenant's plan includes; null uses the configured number. Returns whether the
+ * tenant exists.
  */
 export async function planTenant(tx: Transaction, included: number | null): Promise<boolean> {
   const isThere = await tx.query(setIncludedTokens, included);

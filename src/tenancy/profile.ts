@@ -4,7 +4,7 @@ import { searchTerm } from "../crypto/keyed-hash.js";
 import { open, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 
-/** Who a member is. Personal data: sealed where it is stored. */
+/** The identity of a member. Personal data, sealed at rest. */
 export interface Profile {
   readonly email?: string;
   readonly firstName?: string;
@@ -12,7 +12,7 @@ export interface Profile {
   readonly picture?: string;
 }
 
-/** Seals a profile to its member, as rows of other members cannot open it. */
+/** Seals a profile to its member: it does not open in another member's row. */
 export function sealProfile(keys: TenantKeys, tenantId: TenantId, memberId: Uuid, profile: Profile): Buffer {
   return seal(keys.data, { tenantId, entity: memberId, field: "profile" }, Buffer.from(JSON.stringify(profile)));
 }
@@ -29,7 +29,7 @@ export function openProfile(keys: TenantKeys, tenantId: TenantId, memberId: Uuid
   };
 }
 
-/** An address as a term to find members and invitations by. Case does not matter. */
+/** The search term of an address in members and invitations. Case-insensitive. */
 export function emailTerm(keys: TenantKeys, email: string): Buffer {
   return searchTerm(keys.search, "email", "", email.toLowerCase());
 }

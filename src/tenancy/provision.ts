@@ -16,14 +16,16 @@ import { insertTenant } from "../store/tenants.js";
 import { emailTerm, sealProfile } from "./profile.js";
 import { DEFAULT_SETTINGS } from "./settings.js";
 
-/** A tenant that was just made. The key is shown once. */
+/** A tenant that was just created. The key is shown once. */
 export interface ProvisionedTenant {
   readonly tenantId: TenantId;
   readonly applicationId: Uuid;
   readonly managementKey: Sensitive<string>;
 }
 
-/** Makes a tenant with its keys, its owner as a member, and a management application that may do everything such may. */
+/**
+ * Creates a tenant with its keys, its owner as a member, and a management application with all permissions of its type.
+ */
 export async function provisionTenant(
   database: Database,
   root: RootKey,
@@ -61,7 +63,8 @@ export async function provisionTenant(
       email_term: emailTerm(keys, ownerEmail),
       created_by: null,
     });
-    // Whoever deletes a tenant's seals has to delete its head too, and a tenant without a head is found.
+    // An attacker who deletes a tenant's seals must also delete the end of its chain, and a tenant without a chain end
+    // is detected.
     tx.enqueue(moveChainEnd, { before: undefined, end: firstEnd(keys, tenantId) });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
     writeLog(tx, logEntry(undefined, "member", memberId, "create"));

@@ -12,12 +12,13 @@ import { REMOVALS } from "../store/tenant-rows.js";
 import { closeTenant } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** Rows a transaction. 500 rows with their terms took 35 ms (storage study 4.5). */
+/** Rows per transaction. 500 rows with their terms took 35 ms (storage study 4.5). */
 const BATCH = 500;
 
 /**
- * Deletes the tenant, with a record under a key of the vault itself. From the commit on none of its keys works anywhere, and what is stored can be opened by nobody: the
- * keys that it is sealed under are gone. The rows are removed afterwards ({@link removeRows}).
+ * Deletes the tenant, with a log row under a key of the vault itself. From the commit on, none of its API keys works
+ * and its data cannot be opened: the keys that it is sealed under are deleted. {@link removeRows} deletes the rows
+ * afterwards.
  */
 export async function removeTenant(tx: Transaction, caller: Caller, vaultKeys: TenantKeys): Promise<void> {
   const actor = actorOf(caller);
@@ -30,7 +31,7 @@ export async function removeTenant(tx: Transaction, caller: Caller, vaultKeys: T
   writeLog(tx, logEntry(actor, "tenant", tx.tenantId, "delete"));
 }
 
-/** Removes the rows of a deleted tenant, a few hundred a transaction. Can be run again, and stopped at any time. */
+/** Deletes the rows of a deleted tenant, a few hundred per transaction. Can be repeated, and stopped at any time. */
 export async function removeRows(database: Database, tenantId: TenantId, signal: AbortSignal): Promise<void> {
   for (const { some, rest } of REMOVALS) {
     let removed = BATCH;

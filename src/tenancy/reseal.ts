@@ -15,9 +15,9 @@ import {
 } from "../store/sealed-rows.js";
 import { BrokenRows } from "./broken-rows.js";
 
-/** Rows that are looked at in one transaction. 500 sealed rows written took 35 ms (storage study 4.5). */
+/** Rows examined per transaction. Writing 500 sealed rows took 35 ms (storage study 4.5). */
 const STRETCH = 500;
-/** A busy database is asked again so often, and then the pass ends with its failure. */
+/** The number of attempts on a busy database before the pass fails. */
 const ATTEMPTS = 10;
 
 const TABLES = SEALED_TABLES.map((table) => ({ table, statements: sealedRowStatements(table) }));
@@ -26,21 +26,21 @@ export interface PassOptions {
   readonly database: Database;
   readonly tenantId: TenantId;
   readonly keys: TenantKeys;
-  /** Told after each transaction what came of it. Rejects to end the pass. */
+  /** Called after each transaction with its result. A rejection ends the pass. */
   readonly onStretch: (table: string, resealed: number) => Promise<void>;
 }
 
-/** What a pass came upon. */
+/** The result of a pass. */
 export interface PassResult {
-  /** Rows that were not under the current keys when they were looked at, and can be. */
+  /** Rows that were not under the current keys when they were examined, and can be resealed. */
   readonly found: number;
-  /** Those with a value that does not open: it stays as it is, and needs the key that it names. */
+  /** Rows with a value that does not open: the value stays as it is, and needs the key that it names. */
   readonly broken: BrokenRows;
 }
 
 /**
- * Goes through all that a tenant has sealed, and seals anew what is not under the current keys. Can be cut off anywhere and
- * run again: what is done is skipped.
+ * Reseals every value of a tenant that is not under the current keys. Can be interrupted anywhere and repeated:
+ * finished rows are skipped.
  */
 export async function resealPass({ database, tenantId, keys, onStretch }: PassOptions): Promise<PassResult> {
   const current = currentOf(keys);
@@ -66,7 +66,7 @@ export async function resealPass({ database, tenantId, keys, onStretch }: PassOp
       found += renewed;
       for (const key of unopened) broken.add({ table: table.table, key });
       await onStretch(table.table, renewed);
-      // As long again as it took: the callers' half of the database.
+      // Pauses for as long as the transaction took: half of the database's time is left for callers.
       if (renewed > 0) await pause(performance.now() - started);
       return last;
     });
@@ -74,7 +74,7 @@ export async function resealPass({ database, tenantId, keys, onStretch }: PassOp
   return { found, broken };
 }
 
-/** How many rows of a tenant are not under the current keys, by table. */
+/** The number of a tenant's rows that are not under the current keys, by table. */
 export async function countStale(
   database: Database,
   tenantId: TenantId,
@@ -113,10 +113,10 @@ interface SealedAgain {
   readonly isBroken: boolean;
 }
 
-/** Seals all values of a row again, and those that were plain: each may be bound to columns that change with the others. */
+/** Reseals all values of a row, including plain ones: each may be bound to columns that change with the others. */
 function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, row: SealedRow): SealedAgain {
   const { key, sealed, plain } = row;
-  // PostgreSQL writes a bytea with its mark; its values are sealed for the digits alone.
+  // PostgreSQL writes a bytea with a prefix; its values are sealed for the digits alone.
   const entity = table.keyType === "bytea" ? key.replace(/^\\x/, "") : key;
   const later = { ...plain, ...(table.hasRevision && { revision: Number(plain.revision) + 1 }) };
   try {
@@ -134,7 +134,7 @@ function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, row:
     return { to: { key, from: sealed, to }, isBroken: false };
   } catch (error) {
     if (!(error instanceof SealBroken)) throw error;
-    // One row that was spoiled must not keep all others under a key that is to go.
+    // One damaged row must not keep all others under a key that is to be destroyed.
     return { to: { key, from: sealed, to: sealed }, isBroken: true };
   }
 }
@@ -143,13 +143,13 @@ function bindingOf({ bound }: SealedColumn, plain: SealedRow["plain"]): Pick<Sea
   return bound ? { bound: boundTo(plain, bound) } : {};
 }
 
-/** What an earlier release left in the clear. */
+/** A plain value left by an earlier release. */
 function plaintextOf({ plain: column }: SealedColumn, plain: SealedRow["plain"]): Buffer | undefined {
   const text = column === undefined ? "" : plain[column];
   return typeof text === "string" && text !== "" ? Buffer.from(text) : undefined;
 }
 
-/** Callers come first: where they keep the database busy, this waits. */
+/** Callers have priority: waits while the database is busy. */
 async function patiently<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -4,7 +4,7 @@ import { invalid } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** What members may be. Both have full access; the owner is made with the tenant and stays. */
+/** The roles of members. Both have full access; the owner is created with the tenant and is permanent. */
 export const ROLES = ["OWNER", "ADMIN"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -12,7 +12,7 @@ export function isRole(text: string): text is Role {
   return ROLES.some((role) => role === text);
 }
 
-/** @throws {Fault} validation_failed for anything but a role that somebody can be given. */
+/** @throws {Fault} validation_failed for any text but a role that can be assigned. */
 export function requireGivenRole(text: string): Role {
   if (text === "ADMIN") return text;
   throw invalid("role", text === "OWNER" ? "must be ADMIN: a tenant has one owner" : "must be ADMIN");

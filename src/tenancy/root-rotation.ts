@@ -13,13 +13,15 @@ import { wrappedKeyOf } from "./keyring.js";
 
 export interface RootRotationParts {
   readonly database: Database;
-  /** As whoever owns the tables: only that may change the list of root keys. */
+  /** Connection as the owner of the tables: only the owner may change the list of root keys. */
   readonly owner: Sql;
   readonly rootKeys: RootKeys;
   readonly say: (line: string) => void;
 }
 
-/** A tenant's key that does not open under the root key that it names: it stays as it is, and needs that root key still. */
+/**
+ * A tenant key that does not open under the root key that it names: it stays as it is, and still needs that root key.
+ */
 export interface BrokenKey {
   readonly tenantId: TenantId;
   readonly purpose: string;
@@ -30,17 +32,17 @@ export interface BrokenKey {
 export interface RootRotation {
   /** The root key that wraps from now on. */
   readonly rootKey: RootKey;
-  /** How many tenant keys were wrapped anew. */
+  /** The number of tenant keys that were rewrapped. */
   readonly rewrapped: number;
   readonly broken: readonly BrokenKey[];
 }
 
 /**
- * Replaces the root key: wraps the keys of all tenants by the new one, and retires the old one when nothing is wrapped by it
- * any more. Can be cut off anywhere and run again, by whoever has the old root key still, as a file or as shares. What
- * tenants have sealed stays as it is. One process does it at a time.
+ * Replaces the root key: wraps the keys of all tenants by the new one, and retires the old one when it wraps nothing
+ * any more. Can be interrupted anywhere and repeated by any operator who still has the old root key, as a file or as
+ * shares. The tenants' sealed data stays unchanged. Only one process does it at a time.
  * @param wrapping the root key that wraps now.
- * @throws {RootKeyDenied} where the holder makes no new key.
+ * @throws {RootKeyDenied} if the holder cannot create a key.
  */
 export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey): Promise<RootRotation> {
   const { owner, say } = parts;
@@ -59,7 +61,7 @@ export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey)
     rewrapped += pass.rewrapped;
     if (pass.rewrapped > 0) {
       say(`Wrapped ${rewrapped} keys of tenants by the root key ${rootKey.id}.`);
-      // Another pass: a tenant may have been made meanwhile.
+      // Another pass: a tenant may have been created meanwhile.
       continue;
     }
     await retireAll(parts, pass.broken);
@@ -67,10 +69,13 @@ export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey)
   }
 }
 
-/** Where the configured key is the one that wraps, a new one is made where that can be done; else it is moved to. */
+/**
+ * If the configured key is the one that wraps, creates a new key if the holder can. Otherwise moves to the configured
+ * key.
+ */
 async function newRootKey({ rootKeys, say }: RootRotationParts, wrapping: RootKey): Promise<RootKey> {
   const { holder } = rootKeys;
-  // A root key that is kept in shares alone has no file. The new one begins it.
+  // A root key kept only in shares has no file. The new key's file is the first.
   const configured = holder.kind === "file" && !(await hasKeyFile(holder.path)) ? wrapping : await rootKeys.current();
   if (configured.id !== wrapping.id) {
     if (holder.kind === "file") say(`${holder.path} holds the root key ${configured.id}, which replaces the other.`);
@@ -131,7 +136,7 @@ async function rewrapTenant(
   return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };
 }
 
-/** One key that does not open must not keep those of all other tenants under a root key that is to go. */
+/** A key that does not open must not keep the keys of all other tenants under a root key that is to be destroyed. */
 async function rewrap(
   rootKeys: RootKeys,
   to: RootKey,
@@ -150,7 +155,7 @@ async function rewrap(
   }
 }
 
-/** Takes the replaced root keys away that nothing needs any more. */
+/** Removes the replaced root keys that are no longer needed. */
 async function retireAll({ owner, rootKeys, say }: RootRotationParts, broken: readonly BrokenKey[]): Promise<void> {
   const { holder } = rootKeys;
   for (const { id, retired_at, threshold } of await listRootKeys(owner)) {

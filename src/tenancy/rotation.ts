@@ -23,14 +23,14 @@ import { resealPass } from "./reseal.js";
 import { sealAccess } from "./seal-access.js";
 
 /**
- * Whoever writes unguarded may hold a key for as long after it was retired: 10 s of the keyring, and a call to a payment
- * service or a run of a reactor, of 30 s each with what leads up to it.
+ * Unguarded writers may use a retired key for this long: 10 s in the keyring, and a call to a payment service or a run
+ * of a reactor, of 30 s each including the preparation.
  */
 export const RETIRE_AFTER_MS = 120_000;
-/** Less would cut into flights that are under way. */
+/** A shorter time would interrupt shared transactions that are under way. */
 export const RETIRE_AFTER_LEAST_MS = 2_000;
 
-/** A process that dies at it keeps others from it for so long. */
+/** If a process dies during the work, the lease blocks others for this long. */
 const LEASE_SECONDS = 10;
 
 export interface RotationParts {
@@ -39,18 +39,18 @@ export interface RotationParts {
   readonly clock: Clock;
 }
 
-/** What became of a wish to rotate a tenant's keys. */
+/** The result of a request to rotate a tenant's keys. */
 export type RotationStart = "begun" | "under way" | "gone";
 
-/** Whoever is overtaken looks again so often: nobody replaces a root key three times in that time. */
+/** Attempts after a concurrent change: three root key replacements in that time are not plausible. */
 const ATTEMPTS = 3;
 
 /**
- * Gives a tenant new keys for what it seals. From the commit on, all replicas seal under them: the tenant's revision rises,
- * so that every caller is authorized again, with the new keys.
- * @returns "under way" where an earlier rotation has not ended, which is to be ended first.
- * @throws {DatabaseSetupError} where the root key that wraps now is not at hand.
- * @throws {RootKeyRefused} where the tenant's keys do not open.
+ * Gives a tenant new keys for its sealed data. From the commit on, all replicas seal under them: the tenant's revision
+ * rises, and every caller is authorized again with the new keys.
+ * @returns "under way" if an earlier rotation has not ended; it must end first.
+ * @throws {DatabaseSetupError} if the root key that wraps now is not available.
+ * @throws {RootKeyRefused} if the tenant's keys do not open.
  */
 export async function beginRotation(
   { database, rootKeys }: { readonly database: Database; readonly rootKeys: Pick<RootKeys, "find"> },
@@ -66,7 +66,7 @@ export async function beginRotation(
   throw new DatabaseSetupError("Keys are being replaced by another process. Run this again.");
 }
 
-/** Another process replaced the root key, or rotates the keys of this tenant, since they were looked at. */
+/** Since the check, another process has replaced the root key or started a rotation of this tenant's keys. */
 class Overtaken extends Error {}
 
 async function tryToBegin(
@@ -95,7 +95,7 @@ async function tryToBegin(
       tx.query(wrappingRootKey, "wrapping"),
       ...current.map(({ purpose, version }) => tx.query(retireTenantKey, { purpose, version })),
     ]);
-    // A root key that was replaced is thrown away once it wraps nothing any more, and these keys with it.
+    // A replaced root key is destroyed once it wraps nothing any more, and these keys would be lost with it.
     if (wrapping !== rootKey.id || retired.includes(false)) throw new Overtaken();
     for (const { purpose, version, wrapped: bytes, rootKeyId, state } of added) {
       tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
@@ -107,7 +107,7 @@ async function tryToBegin(
   });
 }
 
-/** The root key that wraps by now: pages of a long run are minutes apart, and it may have been replaced in between. */
+/** The root key that wraps now: pages of a long run are minutes apart, and it may have been replaced in between. */
 async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">, tenantId: TenantId): Promise<RootKey> {
   const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(wrappingRootKey, "wrapping"));
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
@@ -118,24 +118,24 @@ async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">,
 }
 
 export interface FinishOptions {
-  /** Milliseconds that retired keys are kept at least. */
+  /** Minimum retention of retired keys, in milliseconds. */
   readonly retireAfter: number;
   readonly onProgress: (table: string, resealed: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** How far a rotation got. */
+/** The progress of a rotation. */
 export type RotationOutcome =
-  /** Nothing is left to do. */
+  /** Everything is done. */
   | { readonly state: "done" }
-  /** Another process is at it. */
+  /** Another process is working on it. */
   | { readonly state: "elsewhere" }
-  /** All that opens is sealed anew, and the retired keys are to be kept for some time still. */
+  /** Everything that opens is resealed, and the retired keys must be kept for some more time. */
   | { readonly state: "later" }
-  /** The time is over, and the retired keys stay: these rows hold what does not open. */
+  /** The retention has ended, and the retired keys stay: these rows contain values that do not open. */
   | { readonly state: "broken"; readonly rows: BrokenRows };
 
-/** Seals anew whatever is under retired keys, and destroys those. Any process can take over where another was cut off. */
+/** Reseals everything under retired keys, then destroys those keys. Any process can continue after an interruption. */
 export async function finishRotation(
   parts: RotationParts,
   tenantId: TenantId,
@@ -151,7 +151,7 @@ export async function finishRotation(
   const keys = await keyring.of(tenantId);
   const begun = Math.max(...rows.filter((row) => !isRetired(row)).map(({ created_at }) => created_at.getTime()));
   for (;;) {
-    // Only a pass that starts when no writer can have an old key any more tells that nothing is left.
+    // Only a pass that starts after every writer has dropped the old keys proves that nothing is left.
     const isLate = clock.now() >= begun + retireAfter;
     const { found, broken } = await resealPass({
       ...{ database, tenantId, keys },

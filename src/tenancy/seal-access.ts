@@ -11,8 +11,9 @@ import {
 } from "../store/unsealed-access.js";
 
 /**
- * Seals what decides access, in the transaction that gives a tenant its first keys which require such seals: from its
- * commit on a row without one is refused. What is stored by then is taken as it is, since nothing vouches for it.
+ * Seals the rows that decide access, in the transaction that gives a tenant its first keys which require such seals:
+ * from its commit on, a row without a seal is refused. Rows stored before are accepted as they are, since nothing can
+ * verify them.
  */
 export async function sealAccess(tx: Transaction, keys: Pick<TenantKeys, "data">): Promise<void> {
   const { tenantId } = tx;

@@ -8,12 +8,12 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   deduplicate_tokens: false,
 };
 
-/** Settings of newer clients, with the one value that is how this vault works anyway. */
+/** Settings of newer clients, each with the single value that matches this vault's behavior. */
 const FIXED: ReadonlyMap<string, string> = new Map([["token_deduplication_behavior", "read_existing"]]);
 
 /**
- * Merges what a caller sent into the settings. Clients send those that their programs name, and no others: one that is not
- * known is refused, since it would be taken for one that is on.
+ * Merges a caller's settings into the current ones. Unknown names are refused: a caller would otherwise believe that
+ * such a setting is on.
  * @throws {Fault} validation_failed for unknown names, and for texts other than "true" and "false".
  */
 export function mergeSettings(current: TenantSettings, sent: Readonly<Record<string, string>>): TenantSettings {
@@ -38,7 +38,7 @@ function objectionTo(name: string): string {
     : `must be "${only}"`;
 }
 
-/** The interface shows each setting as a text. */
+/** The API shows each setting as a string. */
 export function showSettings(settings: TenantSettings): Record<string, string> {
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
 }

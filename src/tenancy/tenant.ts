@@ -20,7 +20,9 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
   return { row, settings: readSettings(row.settings) };
 }
 
-/** Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights. */
+/**
+ * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
+ */
 export async function changeTenant(
   tx: OrdinaryTransaction,
   caller: Caller,

@@ -7,16 +7,16 @@ import { readTenant } from "../store/tenants.js";
 import { activeInMonth, type TypeUsage, usageByType } from "../store/token-counts.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** What a tenant has and uses. */
+/** A tenant's resources and their use. */
 export interface Usage {
   readonly byType: readonly TypeUsage[];
   /** Tokens created, read or used in the current month. */
   readonly monthlyActive: number;
-  /** From the tenant's plan; undefined: what the configuration says. */
+  /** From the tenant's plan; undefined: the configured number. */
   readonly included: number | undefined;
 }
 
-/** Reads the counters that the tenant's own transactions keep: exact, and the same cost at any size. */
+/** Reads the counters that the tenant's own transactions maintain: exact, at the same cost for any size. */
 export async function readUsage(tx: Transaction, caller: Caller): Promise<Usage> {
   const [tenant, byType, monthlyActive] = await Promise.all([
     tx.query(readTenant, tx.tenantId),

@@ -27,14 +27,14 @@ import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
 
-/** PCI DSS 3.3.1: a verification code is not kept. The specification gives it one hour. */
+/** PCI DSS 3.3.1 forbids keeping a verification code. The specification allows one hour. */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 
-/** An expired token may stand in the way until a sweep removes it: it is removed here, and the insert tried again. */
+/** An expired token may be in the way until a sweep removes it. It is removed here, and the insert is retried. */
 const INSERT_TRIES = 8;
 
 /**
- * Stores a prepared token and everything that belongs to it, or finds the existing token that it duplicates.
+ * Stores a prepared token with its companion rows, or finds the existing token that it duplicates.
  * @returns the token as the answer shows it: see {@link forWriteAnswer}.
  */
 export async function createToken(
@@ -118,7 +118,7 @@ function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
   };
 }
 
-/** What is written beside a token's own row, in the same transaction. */
+/** Writes the rows beside a token's own, in the same transaction. */
 function writeCompanions(
   tx: Transaction,
   caller: Caller,
@@ -139,14 +139,14 @@ function writeCompanions(
   writeLog(tx, logEntry(actorOf(caller), entityTypeOf(type), id, "create"));
 }
 
-/** Stores a card's verification code for an hour from now. */
+/** Stores a card's verification code for one hour. */
 export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc: string): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
   putCvc(tx, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
   noteDue(tx, { kind: "cvc", at: dueAt });
 }
 
-/** Something stands in the way of a token: the one it is folded into, one with its id, or one that has expired. */
+/** Resolves a conflict with a stored token: its duplicate, one with the same id, or one that has expired. */
 async function makeWay(
   tx: Transaction,
   caller: Caller,
@@ -167,7 +167,10 @@ async function makeWay(
   throw new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } });
 }
 
-/** The existing token of the same content, masked at most. A caller that may not read it learns only that it exists. */
+/**
+ * The existing token with the same content, masked at most. A caller without the right to read it learns only that it
+ * exists.
+ */
 export async function foldInto(
   tx: Transaction,
   caller: Caller,

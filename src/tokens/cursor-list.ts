@@ -15,8 +15,8 @@ export interface TokenCursorPage {
 }
 
 /**
- * Prepares a page by cursor, newest first. A page may hold fewer tokens than its size although more follow: metadata is
- * compared with case after the walk.
+ * Prepares a page by cursor, newest first. A page may be short although more tokens follow, because the case of
+ * metadata is compared after the index walk.
  * @throws {Fault} validation_failed naming `start`.
  */
 export function prepareCursorPage(query: TokenQuery, start: string | undefined, size: number) {
@@ -29,7 +29,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
 
   return async (tx: Transaction): Promise<TokenCursorPage> => {
     const selection = await selectionOf(tx, query);
-    // One row more than the page shows whether another page follows.
+    // One extra row shows whether another page follows.
     const found = await tx.query(listTokenKeys, {
       selection,
       order: "newest_first",
@@ -52,7 +52,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
 }
 
 /**
- * A container that is asked for by name and that no rule of the caller touches is refused, not shown empty.
+ * Denies a request for a named container that no rule of the caller covers, instead of showing it empty.
  * @throws {Denied}.
  */
 export function requireTouchedContainer({ caller, permission }: TokenQuery, container: string): void {

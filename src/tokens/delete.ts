@@ -16,7 +16,7 @@ import { termsOf } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
 /**
- * Deletes a token and everything that belongs to it.
+ * Deletes a token and all its rows.
  * @throws {Fault} not_found; {Denied}.
  */
 export async function deleteToken(
@@ -33,15 +33,15 @@ export async function deleteToken(
   await removeToken(tx, keys, row, logEntry(actorOf(caller), entityType, id, "delete"));
 }
 
-/** The log row of a token that ends by itself. */
+/** The log row of an expired token. */
 export function expiryEntry(row: TokenRow): LogEntry {
   return logEntry(undefined, entityTypeOf(tokenType(row.type)), row.id, "expire");
 }
 
 /**
- * Removes a token's rows, unless somebody changed it since it was read. Its search terms are made again from the token
- * itself, so that no index by token is kept for them.
- * @returns whether it was removed here.
+ * Removes a token's rows, unless the token changed since it was read. Its search terms are recomputed from the token
+ * itself, which saves an index of terms by token.
+ * @returns whether this call removed it.
  * @throws {SealBroken} before anything is written.
  */
 export async function removeToken(tx: Transaction, keys: TenantKeys, row: TokenRow, entry: LogEntry): Promise<boolean> {

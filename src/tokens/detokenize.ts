@@ -23,7 +23,7 @@ import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
 import { tokenType } from "./types/registry.js";
 
-/** Tokens that one request may refer to. */
+/** Maximum number of tokens that one request may refer to. */
 export const MAX_REFERENCES = 100;
 
 /** @param root names the body in errors. */
@@ -34,7 +34,7 @@ export function referencedTokens(body: Json, root: string): string[] {
   return ids;
 }
 
-/** Finds all tokens that a request refers to, or fails as a whole. Each of them leaves a log row. */
+/** Finds all tokens that a request refers to, or fails as a whole. Each token leaves a log row. */
 export async function findTokens(
   tx: Transaction,
   caller: Caller,
@@ -48,21 +48,22 @@ export async function findTokens(
   return found.tokens;
 }
 
-/** Tokens that were found, and the caller whose rights reach all of them. */
+/** The tokens found, and the caller whose rights cover all of them. */
 export interface GrantedTokens {
   readonly caller: Caller;
   readonly tokens: ReadonlyMap<string, ReadableToken>;
 }
 
-/** A token that none of the callers may have. */
+/** A token that every caller was denied. */
 export interface DeniedToken {
   readonly denied: { readonly type: EntityType; readonly id: string };
 }
 
 /**
- * Finds all tokens that a request refers to, under the rights of the first of several callers that may have them all. Each
- * token leaves a log row of that caller's.
- * @returns a refusal for tokens that do not exist; the first token that the last caller may not have, where all lack one.
+ * Finds all tokens that a request refers to, with the rights of the first of several callers that may read all of them.
+ * Each token leaves a log row of that caller.
+ * @returns a refusal for tokens that do not exist; if every caller lacks a right, the first token that the last caller
+ *   was denied.
  */
 export async function findTokensAs(
   tx: Transaction,
@@ -106,12 +107,12 @@ function firstGranted(
   return { caller, tokens };
 }
 
-/** The body with its references replaced by what the caller may see. A redacted token gives null. */
+/** Replaces the references in the body by what the caller may see. A redacted token gives null. */
 export function detokenize(body: Json, root: string, lookup: TokenLookup): Json {
   return resolveReferences(body, lookup, { root });
 }
 
-/** What expressions see of the tokens that were found for a caller. Large ones are opened now, and others served in between. */
+/** The tokens as the caller's expressions see them. Opens large tokens now, and yields to other requests in between. */
 export async function openTokens(
   tenantId: TenantId,
   keys: TenantKeys,
@@ -127,7 +128,7 @@ export async function openTokens(
   return lookup;
 }
 
-/** Each token is opened when it is first asked for. */
+/** Opens each token at its first use. */
 function tokenLookup(
   tenantId: TenantId,
   keys: TenantKeys,
@@ -153,7 +154,7 @@ function tooLarge(): Fault {
   return new Fault("validation_failed", detail, { fields: {} });
 }
 
-/** The documented words of the published interface (api-facts 7.3). */
+/** The message is documented in the published API (api-facts 7.3). */
 function unknownTokens(ids: readonly string[]): Fault {
   return new Fault("validation_failed", `Failed to detokenize some tokens: ${ids.join(", ")}. Tokens were not found.`, {
     fields: {},

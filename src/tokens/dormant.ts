@@ -7,12 +7,12 @@ import type { TokenPatch } from "./token-patch.js";
 import type { TokenType } from "./types/token-type.js";
 
 /**
- * Which expressions of a patched token are kept without being evaluated. An expression can show any part of the value, and
- * an index or a fingerprint tells it by being found or equal. So those count that were in force before, and those that
- * are written now by whoever may use the value so; a field with any other is dormant until that one is gone, or is written
- * by such a caller.
- * @param next what the patch makes of the attributes.
- * @param isTrusted whether whoever patches may use the value so, or knows it as it becomes.
+ * Chooses the expressions of a patched token that are stored but not evaluated. An expression can show any part of the
+ * value, and an index or fingerprint reveals it by a match. So only expressions that were active before, or that a
+ * trusted caller writes now, are evaluated. A field with any other expression is inactive until that expression is
+ * removed, or a trusted caller writes it.
+ * @param next the attributes after the patch.
+ * @param isTrusted whether the patch's author may use the value in this way, or knows the whole new value.
  */
 export function dormantAfter(
   { type, attributes }: Token,
@@ -28,17 +28,17 @@ export function dormantAfter(
   });
 }
 
-/** Whether expressions are kept without being evaluated: see {@link dormantAfter}. */
+/** Whether a field's expressions are stored without being evaluated: see {@link dormantAfter}. */
 export function isDormant({ dormant = [] }: TokenAttributes, field: ExpressionField): boolean {
   return dormant.includes(field);
 }
 
-/** Whether a patch leaves nothing of the value before: whoever sends it knows all there is. */
+/** Whether a patch replaces the entire value: its author then knows all of it. */
 export function replacesValue(current: Json, { data }: TokenPatch): boolean {
   return data !== undefined && isDeepStrictEqual(mergePatch(current, data), mergePatch(null, data));
 }
 
-/** The expressions of a field, those of the type where it is cleared or not given. */
+/** The expressions of a field. Default: those of the type. */
 function expressionsOf(
   field: ExpressionField,
   type: TokenType,
@@ -47,7 +47,7 @@ function expressionsOf(
   return expressionsIn(given[field] ?? type[field]);
 }
 
-/** Literals tell nothing of the value. */
+/** Literals reveal nothing about the value. */
 function expressionsIn(json: Json | readonly string[]): readonly string[] {
   if (typeof json === "string") return isTemplate(json) ? [json] : [];
   if (typeof json !== "object" || json === null) return [];

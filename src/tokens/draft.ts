@@ -4,7 +4,7 @@ import { isLongerThan } from "../base/text-length.js";
 import { type FieldNames, objectionsTo } from "../base/unknown-fields.js";
 import type { TokenAttributes, TokenDraft } from "./token.js";
 
-/** The same bounds that CreateTokenRequest states in the protos; token requests within other JSON are checked here. */
+/** The same limits as CreateTokenRequest in the protos; token requests inside other JSON are checked here. */
 const MAX_CONTAINERS = 20;
 const MAX_SEARCH_INDEXES = 20;
 const MAX_METADATA = 50;
@@ -14,7 +14,7 @@ const MAX_FINGERPRINT_EXPRESSION = 400;
 const MAX_EXPRESSION = 4_096;
 const MAX_EXPIRES_AT = 100;
 
-/** The same fields that CreateTokenRequest refuses there. */
+/** The same fields that CreateTokenRequest refuses. */
 export const UNSERVED_TOKEN_FIELDS: FieldNames["unserved"] = new Map([
   ["privacy", "name the container of the token, and let access rules say what is shown of it"],
   ["encrypted", "send the data itself, over TLS"],
@@ -30,8 +30,8 @@ export const TOKEN_FIELDS = [
 type Report = (field: string, text: string) => void;
 
 /**
- * Reads a token request that stands within other JSON. Null is the same as absent, except in data.
- * @throws {Fault} validation_failed, naming every field that is wrong.
+ * Reads a token request inside other JSON. Null means absent, except in data.
+ * @throws {Fault} validation_failed, naming every invalid field.
  */
 export function readDraft(request: JsonObject): TokenDraft {
   const faults = new FieldFaultList();
@@ -69,7 +69,7 @@ function readAttributes(request: JsonObject, report: Report): TokenAttributes {
   };
 }
 
-/** Checks metadata wherever it is written: an object of texts. */
+/** Checks metadata of any request: an object of strings. */
 export function readMetadata(value: Json | undefined, report: Report): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isJsonObject(value)) {

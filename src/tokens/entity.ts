@@ -1,7 +1,7 @@
 import { type EntityType, tokenEntityType } from "../audit/log-entry.js";
 import type { TokenType } from "./types/token-type.js";
 
-/** What a log row calls a token: its type. */
+/** The entity type of a token in the log: its token type. */
 export function entityTypeOf({ name }: TokenType): EntityType {
   return tokenEntityType(name);
 }

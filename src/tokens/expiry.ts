@@ -6,15 +6,14 @@ const EXPECTED =
   "must be a future date or date-time, such as 2030-08-26T19:23:57-07:00, 8/26/2030 7:23:57 PM -07:00, " +
   "8/26/2030 19:23:57 or 9/27/2030";
 
-/** Month, day, year; then a time of 12 hours or of 24, and an offset. The spelling of .NET in the United States. */
+/** Month, day, year; then a 12-hour or 24-hour time, and an offset. The United States format of .NET. */
 const US =
   /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?:\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?(?:\s*(Z|[+-]\d{2}:?\d{2}))?)?$/;
 const OFFSET = /(?:[Zz]|[+-]\d{2}:?\d{2})$/;
 
 /**
- * Reads an expiry in any of the documented formats. Without an offset it is in UTC; a date alone is its first moment
- * there.
- * @throws {Fault} validation_failed naming expires_at, also for a time that has passed.
+ * Parses an expiry in any documented format. Default offset: UTC. A date alone means its first moment in UTC.
+ * @throws {Fault} validation_failed naming expires_at, also for a time in the past.
  */
 export function parseExpiry(text: string, now: Date): Expiry {
   const spelled = fromUs(text.trim()) ?? text.trim();
@@ -23,7 +22,7 @@ export function parseExpiry(text: string, now: Date): Expiry {
   return { at, text: showExpiry(at, spelled) };
 }
 
-/** A time as it is shown: in UTC like every other time, or with the offset that it was given. */
+/** Formats a time in UTC like every other time, or with its original offset. */
 function showExpiry(at: Date, spelled: string): string {
   const offset = spelled.length > 10 ? OFFSET.exec(spelled)?.[0] : undefined;
   const minutes = offset === undefined || /^z$/i.test(offset) ? 0 : minutesOf(offset);
@@ -38,7 +37,7 @@ function minutesOf(offset: string): number {
   return sign * (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2)));
 }
 
-/** The United States' spelling as ISO 8601, or undefined where it is none. */
+/** Converts the United States format to ISO 8601. Undefined for other text. */
 function fromUs(text: string): string | undefined {
   const [, month, day, year, hour, minute, second, half, offset] = US.exec(text) ?? [];
   if (!month || !day || !year) return undefined;

@@ -2,26 +2,26 @@ import { LRUCache } from "lru-cache";
 import type { TokenKey } from "../store/token-selection.js";
 
 /**
- * A total above this is counted anew every 30 seconds only: of one walk, and of keys that are compared with others, which
- * takes ten times as long.
+ * Totals above these are recounted only every 30 seconds: of a single index walk, and of compared keys, which take ten
+ * times as long.
  */
 export const MAX_FRESH_COUNT = 100_000;
 export const MAX_FRESH_COMPARED = 10_000;
 const COUNT_MS = 30_000;
-/** From then on one request counts anew, while the others go on with what is known. */
+/** After this time, one request recounts while the others use the remembered total. */
 const RECOUNT_MS = 15_000;
 const PAGE_END_MS = 60_000;
 
 /**
- * What makes paging cheap, per process: where the pages that were just served end, so that the next one starts there
- * and skips nothing, and how many tokens large selections have.
+ * Makes paging cheap, per process. Remembers where recently served pages end, so the next page starts there and skips
+ * nothing, and the totals of large selections.
  */
 export class ListMemory {
   readonly #now: () => number;
   readonly #ends = new LRUCache<string, TokenKey>({ max: 20_000, ttl: PAGE_END_MS });
   readonly #totals = new LRUCache<string, CountedTotal>({ max: 5_000 });
 
-  /** @param now milliseconds of a clock that never steps back. */
+  /** @param now milliseconds of a monotonic clock. */
   constructor(now = () => performance.now()) {
     this.#now = now;
   }
@@ -34,7 +34,7 @@ export class ListMemory {
     this.#ends.set(`${list}\n${size}\n${page}`, end);
   }
 
-  /** Undefined where this request is to count, and to remember what it finds. */
+  /** Undefined if this request must count, and then remember the total. */
   largeTotal(list: string): number | undefined {
     const counted = this.#totals.get(list);
     const age = counted ? this.#now() - counted.at : Number.POSITIVE_INFINITY;
@@ -52,6 +52,6 @@ export class ListMemory {
 interface CountedTotal {
   readonly total: number;
   readonly at: number;
-  /** A request is at it. */
+  /** A request is recounting it. */
   isRecounted: boolean;
 }

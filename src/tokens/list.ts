@@ -34,7 +34,7 @@ export async function pageOfTokens(
   return found;
 }
 
-/** Named tokens are few: they are read, and everything else is decided here. */
+/** A list of ids is short: the tokens are read, and all other conditions are checked here. */
 async function pageOfIds(
   tx: Transaction,
   query: TokenQuery,
@@ -82,15 +82,15 @@ async function pageOfKeys(
   return { items, total };
 }
 
-/** Skipping so many keys takes as long as waiting for the total first would (0.4 ms). */
+/** Skipping this many keys takes as long as waiting for the total first (0.4 ms). */
 const NEAR = 2_000;
 
-/** Whether a page is walked to from the start however many tokens there are. */
+/** Whether the page is reached from the start, regardless of the number of tokens. */
 function isNearStart(selection: TokenSelection, page: PageRequest): boolean {
   return isOneWalk(selection) && offsetOf(page) <= NEAR;
 }
 
-/** After the page just served by its last key; else by the number of keys to skip. */
+/** Starts after the last key of the page just served; otherwise skips the keys before the page. */
 function keysFromStart(
   tx: Transaction,
   selection: TokenSelection,
@@ -114,12 +114,12 @@ async function keysFromNearerEnd(
   return (await tx.query(listTokenKeys, walk)).toReversed();
 }
 
-/** Its keys are those of one index, in whose order they are walked. */
+/** All keys are in one index, and are read in its order. */
 function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
   return source.kind !== "terms" && also.length === 0 && scopes.length === 0;
 }
 
-/** Exact. A count that takes long may be 30 seconds old, but for the whole tenant, which has counters. */
+/** Exact. A slow count may be 30 seconds old, except for the whole tenant, which has counters. */
 async function totalOf(tx: Transaction, selection: TokenSelection, list: string, memory: ListMemory): Promise<number> {
   const isWalk = isOneWalk(selection);
   if (isWalk && selection.source.kind === "all" && !selection.span?.from && !selection.span?.before)
@@ -134,14 +134,14 @@ async function totalOf(tx: Transaction, selection: TokenSelection, list: string,
   return total;
 }
 
-/** Keys that are counted in one statement: of walks (0.1 to 0.4 s), and where each is looked up or sorted (0.6 s). */
+/** Keys counted by one statement: for index walks (0.1 to 0.4 s), and for keys that are looked up or sorted (0.6 s). */
 const COUNTED_AT_ONCE = 500_000;
 const COMPARED_AT_ONCE = 100_000;
 
-/** In steps, each of which takes less than a statement may, however many there are. */
+/** Counts in steps that each stay within the statement time limit, regardless of the total. */
 async function countAll(tx: Transaction, selection: TokenSelection): Promise<number> {
   const { source, scopes, without } = selection;
-  // The containers of a scope are read as a whole: with each step it would be once more.
+  // The containers of a scope are read as a whole, so each step would read them again.
   if (scopes.length > 0) return tx.query(countTokenKeys, { selection, most: Number.MAX_SAFE_INTEGER });
   const step = source.kind === "terms" || without.kind === "many" ? COMPARED_AT_ONCE : COUNTED_AT_ONCE;
   let counted = 0;
@@ -174,7 +174,7 @@ function tooLargePage(): Fault {
   return invalid("size", `must be smaller: the tokens of this page have more than ${MAX_READ_BYTES} bytes together`);
 }
 
-/** Compares what the search terms do not know: metadata of tokens asked for by id, and metadata with case. */
+/** Compares what search terms do not cover: metadata of tokens selected by id, and the case of metadata. */
 export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
   const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
   if (pairs.length === 0) return true;
@@ -186,7 +186,7 @@ export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: Readab
   );
 }
 
-/** One row for the list, and one for each token whose value it hands out. */
+/** Writes one row for the list, and one for each token whose value it returns. */
 export async function logListing(
   tx: Transaction,
   { caller, permission }: TokenQuery,
@@ -199,13 +199,13 @@ export async function logListing(
   await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
 }
 
-/** The same text for the same list seen by the same rights. */
+/** The same text for the same list with the same rights. */
 function listName({ caller, permission, filter }: TokenQuery): string {
   const who = [caller.tenantId, caller.application.id, caller.session?.id ?? "", String(caller.revision), permission];
   return JSON.stringify([...who, ...filter.name]);
 }
 
-/** As the database orders them: ids by their bytes, not by the units of UTF-16. */
+/** Compares like the database: ids by bytes, not by UTF-16 units. */
 function compareKeys(a: TokenKey, b: TokenKey): number {
   return a.created_at.getTime() - b.created_at.getTime() || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

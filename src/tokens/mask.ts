@@ -7,8 +7,8 @@ import { SharedBudget } from "../expressions/shared-budget.js";
 import type { TokenType } from "./types/token-type.js";
 
 /**
- * What a mask shows of the data: its expressions evaluated, everything else as it stands. Evaluated at read time, so that a
- * mask follows later changes of the data. An entry of an object whose expression finds no value is left out.
+ * Evaluates a mask's expressions and keeps everything else as it is. A mask is evaluated at each read and follows later
+ * changes of the data. An object entry whose expression finds no value is left out.
  *
  * A mask never fails and never shows more than it says: an expression that cannot be parsed or evaluated shows null.
  */
@@ -16,17 +16,17 @@ export function evaluateMask(mask: Json, data: Json, budget = new SharedBudget()
   return budget.run((share) => show(mask, data, share)) ?? null;
 }
 
-/** What a token shows masked: by its own mask, else by its type's. The type must have one then. */
+/** The token's data masked by its own mask, or by its type's if it has none. The type must have a mask then. */
 export function maskData(type: TokenType, own: Json | undefined, data: Json, budget?: SharedBudget): Json {
   const plain = own === undefined ? type.applyMask?.(data) : undefined;
   return plain ?? evaluateMask(own ?? type.mask, data, budget);
 }
 
-/** Problems of one mask that are named. */
+/** Maximum number of problems named for one mask. */
 const MAX_NAMED = 20;
 
 /**
- * Refuses a mask that could never show anything, since it names a filter that does not exist or cannot be read.
+ * Refuses a mask that can never show anything, because an expression is unreadable or names an unknown filter.
  * @throws {Fault} validation_failed naming each place below `mask`, and the character there.
  */
 export function requireEvaluable(mask: Json, budget: Budget): void {
@@ -43,7 +43,7 @@ export function requireEvaluable(mask: Json, budget: Budget): void {
   if (named > 0) throw invalidFields(faults);
 }
 
-/** Undefined: there is no value to show. */
+/** Undefined if there is no value to show. */
 function show(mask: Json, data: Json, budget: Budget): Json | undefined {
   if (typeof mask === "string") return isTemplate(mask) ? showText(mask, data, budget) : mask;
   if (typeof mask !== "object" || mask === null) return mask;

@@ -18,10 +18,10 @@ import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 
-/** What a patch makes of a token. */
+/** The result of a patch. */
 export interface PatchedToken {
   readonly data: Sensitive<Json>;
-  /** The verification code that the patch brings: a new one, null to delete, undefined to leave it alone. */
+  /** The patch's verification code: a new one, null to delete it, undefined to keep it. */
   readonly cvc: string | null | undefined;
   readonly attributes: TokenAttributes;
   readonly containers: readonly ContainerPath[];
@@ -33,12 +33,12 @@ export interface PatchedToken {
 
 /** The caller of a PATCH, as far as the result depends on it. */
 export interface PatchAuthor extends Pick<Caller, "settings" | "application"> {
-  /** What the caller's rules grant for the token. The answer may show less. */
+  /** The transform that the caller's rules grant for the token. The answer may show less. */
   readonly transform: Transform;
 }
 
 /**
- * Applies a patch to a token and checks the result as a new token would be.
+ * Applies a patch to a token and validates the result like a new token.
  * @throws {Fault} validation_failed, naming fields as the caller sent them.
  */
 export function applyPatch(
@@ -54,7 +54,7 @@ export function applyPatch(
   const { data: lasting, cvc } = splitCvc(type.name, merged);
   const isTrusted = mayUseValue(author) || replacesValue(token.data.reveal(), patch);
   const attributes = patchedAttributes(token, patch, isTrusted);
-  // A fingerprint tells whether the value is one that was guessed: none is made for whoever may not try.
+  // A fingerprint confirms a guessed value, so a caller who may not use the value gets none.
   const asks = patch.deduplicate === true && !isTrusted && !token.fingerprint ? undefined : patch.deduplicate;
   const isDeduplicated =
     asks === undefined ? token.isDeduplicated || settings.deduplicate_tokens : (asks ?? settings.deduplicate_tokens);
@@ -77,16 +77,16 @@ export function applyPatch(
 }
 
 /**
- * Whether expressions of an author's own may act on a value that it did not send: for a back end's key they do, as the
- * specification says of masks that are patched. The key of a page is anybody's, and a rule that says `redact` means it.
+ * Whether an author's expressions may use a value that the author did not send. A back end's key may, as the
+ * specification says of patched masks. A page's key is public, and a rule with `redact` forbids it.
  */
 function mayUseValue({ application, transform }: PatchAuthor): boolean {
   return transform === "reveal" || (transform === "mask" && application.type !== "public");
 }
 
 /**
- * Cleared, the containers would become those of the type: the token would move to where other rules hold, and whoever did
- * not mean that would not notice.
+ * Refuses to clear the containers. They would become the type's, which moves the token to where other rules apply, and
+ * a caller who did not intend that would not notice.
  * @throws {Fault} validation_failed naming `containers`.
  */
 export function patchedContainers({ type, containers }: Token, patch: TokenPatch): readonly ContainerPath[] {
@@ -97,7 +97,7 @@ export function patchedContainers({ type, containers }: Token, patch: TokenPatch
   return containersOf(type, patch.containers);
 }
 
-/** @throws {Fault} validation_failed naming what cannot change, where it is sent with another value. */
+/** @throws {Fault} validation_failed naming an immutable field that was sent with another value. */
 export function requireFixed(tenantId: TenantId, { type }: Token, { fixed }: TokenPatch): void {
   const isChanged = (sent: string | null | undefined, own: string) => sent !== undefined && sent !== own;
   if (isChanged(fixed?.type, type.name)) throw invalid("type", "cannot be changed");
@@ -111,14 +111,14 @@ function patchedData({ type, data }: Token, patch: TokenPatch): Json {
   return type.normalize(mergePatch(current, patch.data));
 }
 
-/** Only a patch that names the code touches it: one that does not never extends its hour. */
+/** Only a patch that names the code changes it: other patches never extend its hour. */
 function namesCvc({ type }: Token, patch: TokenPatch): boolean {
   return type.name === "card" && isJsonObject(patch.data) && "cvc" in patch.data;
 }
 
 function patchedAttributes(token: Token, patch: TokenPatch, isTrusted: boolean): TokenAttributes {
   const { type, attributes } = token;
-  // Texts of a mask are replaced as a whole: what is stored was checked when it was written.
+  // A mask's strings are replaced as a whole: the stored mask was validated when it was written.
   if (patch.mask !== undefined) requireEvaluable(patch.mask, new Budget());
   const mask = patch.mask === undefined ? attributes.mask : mergedMask(attributes.mask ?? type.mask, patch.mask);
   const metadata =
@@ -135,7 +135,7 @@ function patchedAttributes(token: Token, patch: TokenPatch, isTrusted: boolean):
   return { ...next, ...(dormant.length > 0 ? { dormant } : {}) };
 }
 
-/** Null gives the type's own mask back. */
+/** Null restores the type's mask. */
 function mergedMask(current: Json, patch: Json): Json | undefined {
   return patch === null ? undefined : mergePatch(current, patch);
 }

@@ -19,16 +19,16 @@ import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
 
-/** How a token's id comes about. */
+/** The origin of a token's id. */
 export type IdChoice =
-  /** A UUID of ours, which nobody can have taken. */
+  /** Our UUID, which cannot be taken. */
   | { readonly kind: "ours" }
-  /** Given as it is: taken means 409. */
+  /** The caller's id. If it is taken, the answer is 409. */
   | { readonly kind: "given"; readonly id: string }
-  /** What an expression gave: taken means another try, and in the end a UUID. */
+  /** The result of an expression. If it is taken, try another one, and finally a UUID. */
   | { readonly kind: "alias"; readonly id: string; readonly next: () => string };
 
-/** A token that is checked and evaluated, before it has its final id. */
+/** A validated and evaluated token that has no final id yet. */
 export interface PreparedToken {
   readonly type: TokenType;
   readonly idChoice: IdChoice;
@@ -42,7 +42,7 @@ export interface PreparedToken {
 }
 
 /**
- * Checks a draft and evaluates its expressions. Nothing is stored or sealed yet.
+ * Validates a draft and evaluates its expressions. Nothing is stored or sealed yet.
  * @throws {Fault} validation_failed, naming fields as the caller sent them.
  */
 export function prepareToken(
@@ -89,7 +89,7 @@ export function fingerprint(
 ): Buffer {
   const expression = fingerprintExpression ?? type.fingerprintExpression;
   const text = evaluateFingerprint(expression, { data, metadata: metadata ?? null }, budget);
-  // Whatever else it holds would be folded into the first such token, and lost.
+  // All tokens with an empty fingerprint text would be treated as duplicates of the first, and their data lost.
   if (isDeduplicated && fingerprintExpression !== undefined && text === "") {
     throw invalid("fingerprint_expression", "must have a result where tokens are deduplicated: it came out empty");
   }
@@ -97,7 +97,7 @@ export function fingerprint(
 }
 
 /**
- * The values that a token is to be found by: of its own expressions, or of its type's; none of dormant ones.
+ * The values by which a token can be found: from its own search indexes or its type's, without inactive ones.
  * @param data without a verification code: see {@link splitCvc}.
  */
 export function evaluateIndexes(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
@@ -106,21 +106,21 @@ export function evaluateIndexes(type: TokenType, data: Json, attributes: TokenAt
 }
 
 /**
- * The values that a stored token is found by. Those of its own expressions are kept: evaluated again, a random alias would
- * be another one.
+ * The values by which a stored token is found. The values of its own expressions are stored, because evaluating a
+ * random alias again gives a different one.
  */
 export function indexValuesOf({ type, attributes, data, indexValues }: Token): readonly string[] {
   return indexValues ?? evaluateIndexes(type, splitCvc(type.name, data.reveal()).data, attributes);
 }
 
 /**
- * Containers that a token may lie in, those above its own included: it is found by a term for each. 20 containers of 200
- * levels would be 4,000 rows, and 100 such tokens more than one transaction can write.
+ * Maximum number of containers including their parents: a token has a search term for each. 20 containers of 200 levels
+ * would be 4,000 rows, and 100 such tokens more than one transaction can write.
  */
 const MAX_CONTAINERS_IN_ALL = 400;
 
 /**
- * The containers of a token, each once: its type's own where none is given.
+ * The distinct containers of a token. Default: its type's.
  * @throws {Fault} validation_failed naming `containers` or `containers[index]`.
  */
 export function containersOf(type: TokenType, given: readonly string[]): ContainerPath[] {
@@ -143,10 +143,12 @@ function chooseId(id: string | undefined, data: Json, budget: Budget): IdChoice 
   return { kind: "alias", id: evaluateTokenId(id, data, budget), next };
 }
 
-/** An alias that is still taken after this many draws is not going to be free: the token gets a UUID. */
+/** If an alias is still taken after this many attempts, the token gets a UUID. */
 const ALIAS_TRIES = 4;
 
-/** A fault of one item of a larger request, its fields named by their place in the whole: `people[0].card.data.number`. */
+/**
+ * A fault of one item of a larger request, with fields named by their place in the whole: `people[0].card.data.number`.
+ */
 export function movedTo(place: string, fault: Fault): Fault {
   if (!fault.fields || place === "") return fault;
   const fields = Object.fromEntries(Object.entries(fault.fields).map(([field, texts]) => [`${place}.${field}`, texts]));

@@ -5,21 +5,23 @@ import type { Transaction } from "../store/transaction.js";
 
 const MB = 1024 * 1024;
 
-/** Sealed bytes of all tokens that one request reads: three of the largest. */
+/** Maximum sealed bytes of the tokens that one request reads: three of the largest. */
 export const MAX_READ_BYTES = 16 * MB;
 
-/** Tokens that are read at a time. Their size is known once they are there. */
+/** Tokens per read. Their size is known only after the read. */
 const GROUP = 20;
 
-/** Sealed tokens of more bytes are counted as memory of their request. */
+/** Above this size, sealed tokens count towards their request's memory. */
 const FEW_BYTES = 64 * 1024;
 
-/** How many bytes of a body take as much memory as two sealed ones, which are not parsed with all that surrounds them. */
+/**
+ * Body bytes that use as much memory as one sealed byte. Sealed tokens are not parsed together with the rest of a body.
+ */
 const BODY_BYTES_FOR_EACH = 1 / 2;
 
 /**
- * Reads tokens for one request, within its share of the memory.
- * @throws {Fault} unavailable where there is no memory.
+ * Reads tokens for one request, within its memory budget.
+ * @throws {Fault} unavailable if there is no memory.
  * @param tooMany the fault for tokens of more than {@link MAX_READ_BYTES}.
  */
 export async function readTokenRows(

@@ -16,13 +16,13 @@ import { openToken } from "./sealing.js";
 import { tokenType, tokenTypes } from "./types/registry.js";
 import { type Showing, type TokenView, viewOf } from "./view.js";
 
-/** A token that a caller may see, still sealed: it is opened after the log row that tells of it is committed. */
+/** A token that a caller may see, still sealed: it is opened after its log row is committed. */
 export interface ReadableToken {
   readonly row: TokenRowWithCvc;
   readonly transform: Transform;
 }
 
-/** A token that was read, and whether this is its first use in the month, which is not noted yet. */
+/** A token that was read, and whether this first use in the month still has to be stored. */
 export interface ReadToken extends ReadableToken {
   readonly isFirstUse: boolean;
 }
@@ -31,11 +31,11 @@ const LOGGED_READ = loggedTokenQuery(
   new Map(tokenTypes.map((type) => [type.name, logEntry(undefined, entityTypeOf(type), "", "read").message])),
 );
 
-/** Finds a token for a caller, and writes the row that tells of it, or of its refusal. */
+/** Finds a token for a caller, and writes a log row for the read or its denial. */
 export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
   if (anyTransform) {
-    // What decides is known before the row is: one trip finds it, logs it and commits.
+    // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, { id, logId: newUuid(), actor: actorOf(caller) });
     if (!row) throw notFound("token");
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };

@@ -12,29 +12,29 @@ import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
 import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
 
-/** What is kept of a token that an answer showed: nothing of its value. */
+/** The stored part of a token in an earlier answer, without its value. */
 export interface KeptToken {
   readonly id: string;
   readonly type: string;
   readonly containers: readonly string[];
   readonly createdAt: Date | undefined;
   readonly modifiedAt: Date | undefined;
-  /** The request met an older token of the same content. */
+  /** The request matched an older token with the same content. */
   readonly deduplicated: boolean;
 }
 
-/** A token of an earlier answer, still sealed, and how the caller may see it now. */
+/** A token of an earlier answer, still sealed, and the caller's current transform. */
 export interface ReplayedToken {
   readonly row: TokenRowWithCvc;
   readonly transform: Transform;
 }
 
 /**
- * Reads a token of an earlier answer again. The right that the first request needed must hold still, for the containers
- * that the token is in now, or was in when it is gone.
- * @param log takes the log row of the replay, to be written once no other token of the answer is refused.
- * @returns undefined where only what was kept may be shown: the token is gone, or the caller may not see what others have
- *   made of it since.
+ * Reads a token of an earlier answer again. The right that the first request needed must still apply, for the token's
+ * current containers, or for its last ones if it is deleted.
+ * @param log takes the log row of the replay, to be written after every other token of the answer is allowed.
+ * @returns undefined if only the stored part may be shown: the token is deleted, or the caller may not see later
+ *   changes by others.
  */
 export async function findReplayedToken(
   tx: Transaction,
@@ -45,24 +45,25 @@ export async function findReplayedToken(
 ): Promise<ReplayedToken | undefined> {
   const { grant } = caller;
   const found = await findToken(tx, kept.id);
-  // An id may have been given to another token since.
+  // The id may belong to another token by now.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
   const place: TokenPlace = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
   const entityType = entityTypeOf(tokenType(row?.type ?? kept.type));
   const right =
     permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
-  // A deduplicated answer shows a token that may lie where the caller cannot create any.
+  // A deduplicated answer shows a token that may be in a container where the caller cannot create tokens.
   if (!right && !kept.deduplicated) throw denied(caller, permission, entityType, kept.id);
   log(logEntry(actorOf(caller), entityType, kept.id, "replay"));
   if (!row) return undefined;
-  // Who creates sees what it sent. What others wrote later needs the right to read; who changes tokens sees their masks anyway.
+  // A caller who created the token sees what it sent. Later changes need the right to read; a caller who may update
+  // tokens sees their masks in any case.
   const isUnchanged = isTime(kept.modifiedAt, row.modified_at ?? undefined);
   const isOwnContent = !kept.deduplicated && (permission === "token:update" || isUnchanged);
   const transform = isOwnContent ? right : grant.transformFor("token:read", place);
   return transform && { row, transform };
 }
 
-/** A replayed token as the answer of a write shows it, and without the card's verification code in its mask. */
+/** A replayed token as in the answer of a write, without the card's verification code in its mask. */
 export function showReplayedToken(
   { tenantId }: Caller,
   keys: TenantKeys,
@@ -73,8 +74,8 @@ export function showReplayedToken(
 }
 
 /**
- * Reads again a value of a tokenize request whose answer was no more than a token's id. A token that the caller has made
- * itself needs the right to create it still; an older one of the same content was found without any right to it.
+ * Reads again a value of a tokenize request that was answered with only a token's id. A token that the caller created
+ * still needs the right to create it; an older token with the same content was found without any right to it.
  */
 export async function findReplayedLeaf(
   tx: Transaction,

@@ -8,8 +8,9 @@ import type { ScopeAlternative } from "../store/token-selection.js";
 import { containerTerm } from "./terms.js";
 
 /**
- * Which tokens a caller can see in lists: by one alternative of each scope. None: all of the tenant. Any rule with the
- * permission makes a token visible, whatever its transform: redacted tokens are listed without their data.
+ * The tokens that a caller can see in lists: those matching one alternative of each scope. No scopes: all of the
+ * tenant. Any rule with the permission makes a token visible, whatever its transform: redacted tokens are listed
+ * without their data.
  */
 export function visibleScopes(
   grant: Grant,
@@ -38,7 +39,7 @@ function below(path: ContainerPath, keys: TenantKeys): ScopeAlternative {
 function meeting({ attribute, operator, value }: AccessCondition, keys: TenantKeys): ScopeAlternative {
   if (attribute === "id") return [{ kind: operator === "equals" ? "id" : "id_prefix", text: value }];
   const text = value.toLowerCase();
-  // The term of the nearest container narrows the search; what is left is compared with the row.
+  // The nearest container's term narrows the search; the rest is compared with the row.
   const nearest = parentOrSelf(text);
   return [
     ...(nearest ? below(nearest, keys) : []),

@@ -9,15 +9,15 @@ import type { TokenRow, TokenRowWithCvc } from "../store/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
 
-/** What is stored of a card's verification code: a value of its own, under a key of its own. */
+/** The stored part of a card's verification code: a value of its own, under a key of its own. */
 export interface SplitData {
   readonly data: Json;
   readonly cvc: string | undefined;
 }
 
 /**
- * Takes the verification code out of card data. It is stored apart and lives for an hour, so that nothing which stays may
- * be made of it: no fingerprint, search index or id.
+ * Removes the verification code from card data. It is stored separately for one hour, so no fingerprint, search index
+ * or id, which are permanent, is derived from it.
  */
 export function splitCvc(type: string, data: Json): SplitData {
   if (type !== "card" || !isJsonObject(data) || typeof data.cvc !== "string") return { data, cvc: undefined };
@@ -25,10 +25,12 @@ export function splitCvc(type: string, data: Json): SplitData {
   return { data: rest, cvc };
 }
 
-/** The plain columns of a token that its sealed values are bound to. */
+/** The plain columns that a token's sealed values are bound to. */
 export type BoundRow = Pick<TokenRow, "id" | (typeof BOUND.tokens)[number]>;
 
-/** What a token's row holds sealed: its data without a verification code (see {@link splitCvc}) and its attributes. */
+/**
+ * The sealed columns of a token's row: its data without a verification code (see {@link splitCvc}) and its attributes.
+ */
 export function sealToken(
   keys: TenantKeys,
   tenantId: TenantId,
@@ -50,8 +52,8 @@ export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, c
 }
 
 /**
- * Null where nothing was given: most tokens have only defaults.
- * @param indexValues are kept beside search indexes of the token's own.
+ * Null without any attribute, as for most tokens.
+ * @param indexValues are stored together with the token's own search indexes.
  */
 function writeAttributes(
   { mask, metadata, searchIndexes, fingerprintExpression, dormant }: TokenAttributes,
@@ -67,7 +69,7 @@ function writeAttributes(
   return Object.keys(written).length === 0 ? null : written;
 }
 
-/** Opens a stored token, with its verification code where that is still there. */
+/** Opens a stored token, with its verification code if it still exists. */
 export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | TokenRowWithCvc): Token {
   const bound = boundTo(row, BOUND.tokens);
   const place = { tenantId, entity: row.id, bound };

@@ -18,23 +18,29 @@ import type { TokenFilter } from "./token-filter.js";
 export interface TokenQuery {
   readonly caller: Caller;
   readonly keys: TenantKeys;
-  /** token:read for lists, token:search for searches: it decides what is visible and how it is shown. */
+  /** token:read for lists, token:search for searches: decides what is visible and how it is shown. */
   readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
   readonly filter: TokenFilter;
-  /** What the request may use of the memory. */
+  /** The request's memory budget. */
   readonly requestMemory: RequestMemory;
 }
 
-/** A filter of up to so many tokens is rare: looking each of them up takes less than walking beside a common one. */
+/**
+ * A filter with at most this many tokens is rare: looking each of them up is faster than walking a common index beside
+ * it.
+ */
 const RARE = 10_000;
 
-/** Counting so many takes 0.1 ms, and up to {@link RARE} of each filter more than all else that a list does. */
+/**
+ * Counting up to this many takes 0.1 ms; counting up to {@link RARE} for each filter takes longer than the rest of a
+ * list.
+ */
 const FEW = 500;
 
-/** Containers of more tokens than this together are large: see {@link TokenSelection.hasLargeScopes}. */
+/** Containers with more tokens than this in total are large: see {@link TokenSelection.hasLargeScopes}. */
 const LARGE = 50_000;
 
-/** What the caller's rules and the filter select together. What both ask the database for goes there in one trip. */
+/** The combined selection of the caller's rules and the filter. Their database queries share one round trip. */
 export async function selectionOf(tx: Transaction, query: TokenQuery): Promise<TokenSelection> {
   const [without, chosen] = await Promise.all([tx.query(findExpired, tx.tenantId), chooseKeys(tx, query)]);
   return { ...chosen, without, span: query.filter.span };
@@ -44,7 +50,7 @@ type ChosenKeys = Omit<TokenSelection, "without">;
 
 async function chooseKeys(tx: Transaction, { caller, keys, permission, filter }: TokenQuery): Promise<ChosenKeys> {
   const visible = visibleScopes(caller.grant, permission, keys);
-  // A scope of a single container is one more term to be found by; several of them are a union.
+  // A scope with a single container is one more search term; several containers are a union.
   const single = visible.flatMap((scope) => (scope.length === 1 ? (containersOf(scope) ?? []) : []));
   const scopes = visible.filter((scope) => scope.length !== 1 || !containersOf(scope));
   const [scope, ...further] = scopes;
@@ -63,13 +69,13 @@ function walk(source: KeySource): ChosenKeys {
   return { source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true };
 }
 
-/** The containers that a scope consists of, or undefined where it asks for more than that. */
+/** The containers that a scope consists of, or undefined if it requires anything else. */
 function containersOf(scope: readonly ScopeAlternative[]): readonly Buffer[] | undefined {
   const terms = scope.flatMap(([only, ...more]) => (only?.kind === "below" && more.length === 0 ? [only.term] : []));
   return terms.length === scope.length ? terms : undefined;
 }
 
-/** The tokens that a scope consists of, each once, or undefined where it is not about single ones. */
+/** The distinct tokens that a scope consists of, or undefined if it is not limited to single tokens. */
 function idsOf(scope: readonly ScopeAlternative[]): readonly string[] | undefined {
   const ids = scope.flatMap((alternative) => alternative.find((required) => required.kind === "id")?.text ?? []);
   return ids.length > 0 && ids.length === scope.length ? [...new Set(ids)] : undefined;
@@ -83,7 +89,7 @@ function distinct(filters: readonly KeyFilter[]): KeyFilter[] {
   ];
 }
 
-/** What the fewest tokens have leads the walk. That may be the containers that the caller sees, together. */
+/** Puts the filter with the fewest tokens first. It may be the union of the containers that the caller sees. */
 async function rarestFirst(
   tx: Transaction,
   filters: readonly KeyFilter[],
@@ -101,7 +107,7 @@ async function rarestFirst(
   return { source: rarest.filter, also, isNarrow, scopes, hasLargeScopes: n >= LARGE };
 }
 
-/** How many tokens each has. Where one has few, it is known to lead: of the others no more than that is counted. */
+/** The number of tokens of each filter. If one has few, it comes first, and the others are counted only that far. */
 async function countEach(tx: Transaction, filters: readonly KeyFilter[]) {
   const count = (most: number) =>
     Promise.all(filters.map(async (filter) => ({ filter, n: await countUpTo(tx, most, filter) })));
@@ -109,7 +115,7 @@ async function countEach(tx: Transaction, filters: readonly KeyFilter[]) {
   return counted.some(({ n }) => n < FEW) ? counted : count(RARE);
 }
 
-/** How many tokens the containers of these terms have, each counted by itself, to no more than {@link LARGE}. */
+/** The number of tokens in the containers of these terms, each counted separately up to {@link LARGE}. */
 async function countTogether(tx: Transaction, terms: readonly Buffer[]): Promise<number> {
   let n = 0;
   for (const term of terms) {

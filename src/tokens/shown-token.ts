@@ -7,8 +7,8 @@ import { enrichments } from "./types/details.js";
 import { type Showing, type TokenView, viewOf, viewToJson } from "./view.js";
 
 /**
- * What expressions see of a token under a transform. Nearly all ask for its data alone: its mask, its fingerprint and the
- * rest of the whole token, a tenth of a proxied call, are made when they are asked for.
+ * A token as expressions see it under a transform. Nearly all of them need only its data. Its mask, its fingerprint and
+ * the rest of the token, a tenth of a proxied call, are computed on first use.
  */
 export class ShownToken implements ExpressionView {
   readonly #tenantId: TenantId;
@@ -25,7 +25,7 @@ export class ShownToken implements ExpressionView {
     this.#showing = showing;
   }
 
-  /** Null of a redacted token. */
+  /** Null for a redacted token. */
   get data(): Json {
     return this.#transform === "reveal" ? this.#token.data.reveal() : (this.#seen().data ?? null);
   }
@@ -35,13 +35,13 @@ export class ShownToken implements ExpressionView {
     return this.#whole;
   }
 
-  /** Evaluated once: a mask is paid for once, and every reference sees the same. */
+  /** Evaluated once: the mask is computed once, and every reference sees the same result. */
   #seen(): TokenView {
     this.#view ??= viewOf(this.#tenantId, this.#token, this.#transform, this.#showing);
     return this.#view;
   }
 
-  /** Holds first and last digits, so it follows the same rule as `card` and `bank` of the view. */
+  /** Contains first and last digits, so the rule for `card` and `bank` of the view applies. */
   #enriched(): JsonObject {
     const { card, bank } = this.#seen();
     if (!card && !bank) return {};

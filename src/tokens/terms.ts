@@ -4,7 +4,7 @@ import { searchTerm } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { TermRow } from "../store/token-terms.js";
 
-/** What a token is found by. */
+/** The properties by which a token can be found. */
 export interface Findable {
   readonly id: string;
   readonly createdAt: Date;
@@ -14,17 +14,17 @@ export interface Findable {
   readonly indexValues: readonly string[];
 }
 
-/** Metadata is compared without case: the term is made of the lower-case value. */
+/** Metadata is compared case-insensitively: the term uses the lower-case value. */
 export function metadataTerm(keys: TenantKeys, key: string, value: string): Buffer {
   return searchTerm(keys.search, "metadata", key, value.toLowerCase());
 }
 
-/** Values of search indexes are compared with case. */
+/** Values of search indexes are compared case-sensitively. */
 export function indexTerm(keys: TenantKeys, value: string): Buffer {
   return searchTerm(keys.search, "index", "", value);
 }
 
-/** Containers whose terms are remembered of each tenant, as long as its keys are: most tokens lie in the same few. */
+/** Containers per tenant whose terms are cached as long as its keys: most tokens are in the same few. */
 const REMEMBERED = 100;
 const containerTerms = new WeakMap<KeyObject, Map<ContainerPath, Buffer>>();
 
@@ -39,7 +39,7 @@ export function containerTerm({ search }: TenantKeys, path: ContainerPath): Buff
   return term;
 }
 
-/** All terms of a token, each once: the same ones whenever they are made of the same token. */
+/** All distinct terms of a token. Deterministic for the same token. */
 export function termsOf(keys: TenantKeys, { id, createdAt, containers, metadata, indexValues }: Findable): TermRow[] {
   const terms = [
     ...containers.flatMap(withAncestors).map((path) => containerTerm(keys, path)),

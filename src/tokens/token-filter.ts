@@ -11,25 +11,25 @@ import { spanOf } from "./search/sources.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
 import { tokenType } from "./types/registry.js";
 
-/** What a list or search asks for, before the caller's rules narrow it. */
+/** The filter of a list or search, before the caller's rules narrow it. */
 export interface TokenFilter {
-  /** Only these ids; undefined: no such limit. */
+  /** Only these ids; undefined for no limit. */
   readonly ids: readonly string[] | undefined;
   /** All of these must hold. */
   readonly filters: readonly KeyFilter[];
-  /** Metadata that must be there, compared without case; the filters above say the same. */
+  /** Required metadata, compared case-insensitively; the filters above contain the same. */
   readonly metadata: readonly (readonly [string, string])[];
-  /** Compared with case, once the token is opened: the terms know metadata without case only. */
+  /** Compared case-sensitively after the token is opened: the terms contain lower-case metadata only. */
   readonly exactMetadata: readonly (readonly [string, string])[];
-  /** When they were created. */
+  /** The span of creation times. */
   readonly span: TimeSpan;
-  /** A search that goes beyond all that: any of these ways must hold. */
+  /** Conditions of a search beyond all these: any of the ways must hold. */
   readonly ways: readonly Way[] | undefined;
-  /** Names the filter in cursors and in memory: the same text for the same question. */
+  /** Identifies the filter in cursors and in memory: the same text for the same filter. */
   readonly name: readonly string[];
 }
 
-/** Nothing is asked. */
+/** No condition. */
 const ALL: Omit<TokenFilter, "name"> = {
   ids: undefined,
   filters: [],
@@ -39,7 +39,7 @@ const ALL: Omit<TokenFilter, "name"> = {
   ways: undefined,
 };
 
-/** GET /tokens: ids and metadata, each as often as wanted, all of which must hold. */
+/** GET /tokens: any number of ids and metadata, all of which must match. */
 export function listFilter(
   keys: TenantKeys,
   ids: readonly string[],
@@ -56,8 +56,8 @@ export function listFilter(
 }
 
 /**
- * POST /tokens/search: a query as docs/search.md has it. What an index or several lead to is listed as any other list;
- * all else is compared token by token.
+ * POST /tokens/search: a query as in docs/search.md. A query of indexed terms is listed like any other list; every
+ * other query is compared token by token.
  * @throws {Fault} validation_failed naming `query`.
  */
 export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
@@ -70,7 +70,7 @@ export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
   return listed ? { ...ALL, ...listed, name } : { ...ALL, ways, name };
 }
 
-/** Terms that indexes know, all of which must hold; undefined where there is anything else. */
+/** Terms with an index, all of which must hold; undefined if there is any other condition. */
 function listedFilter(literals: readonly Literal[]): Pick<TokenFilter, "ids" | "filters" | "span"> | undefined {
   if (literals.some(({ isNegated }) => isNegated)) return undefined;
   const tests = literals.map(({ test }) => test);
@@ -81,13 +81,13 @@ function listedFilter(literals: readonly Literal[]): Pick<TokenFilter, "ids" | "
   );
   const spans = tests.filter(({ kind }) => kind === "created_at");
   if (filters.length + spans.length < tests.length) return undefined;
-  // Of each kind one: two types, which no token has, are none that an index knows.
+  // One of each kind: a token cannot have two types, so no index covers a filter with two.
   const single = filters.flatMap(({ kind }) => (kind === "term" ? [] : [kind]));
   if (new Set(single).size < single.length) return undefined;
   return { ids: undefined, filters, span: spanOf(tests) };
 }
 
-/** What the lists by cursor filter by: each at most once, and beside the container only one. */
+/** The filter fields of lists by cursor: each at most once, and only one of them beside the container. */
 export interface CursorFilterFields {
   readonly container: string | undefined;
   readonly type: string | undefined;
@@ -96,7 +96,7 @@ export interface CursorFilterFields {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** @throws {Fault} validation_failed naming what is wrong, under `place` where the fields are terms of a query. */
+/** @throws {Fault} validation_failed naming the problem, under `place` if the fields are terms of a query. */
 export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place?: string): TokenFilter {
   const pairs = Object.entries(fields.metadata);
   const narrowing = (["type", "fingerprint", "data"] as const).filter((name) => fields[name] !== undefined);
@@ -142,7 +142,7 @@ export function cursorSearchFields(query: string): CursorFilterFields {
   };
 }
 
-/** A term of a search by cursor, which knows AND alone. */
+/** A term of a search by cursor, which supports only AND. */
 function plainTerm(part: SearchExpression) {
   if (part.kind === "term" && !part.isNegated && part.term.value.kind === "text") {
     return { ...part.term, value: part.term.value.text };
@@ -169,7 +169,7 @@ function filterOf(
 }
 
 function containerFilter(keys: TenantKeys, text: string, field: string): KeyFilter | undefined {
-  // Tokens search below a container, so that a trailing wildcard says nothing new.
+  // Token searches always include everything below a container, so a trailing wildcard changes nothing.
   const path = parseContainer(text.endsWith("/*") ? text.slice(0, -1) : text, field);
   return path === "/" ? undefined : { kind: "term", term: containerTerm(keys, path) };
 }

@@ -2,7 +2,7 @@ import type { Json } from "../base/json.js";
 
 /** A caller's patch. A null field is cleared; an absent one stays. */
 export interface TokenPatch {
-  /** What cannot change. A client may send it back as it read it. */
+  /** Immutable fields. A client may send them back unchanged. */
   readonly fixed?: { readonly type?: string | null; readonly tenantId?: string | null };
   readonly data?: Json;
   readonly mask?: Json;

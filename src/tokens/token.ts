@@ -4,24 +4,24 @@ import type { Json } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TokenType } from "./types/token-type.js";
 
-/** What of a token is made of its value by expressions. */
+/** The fields of a token that expressions compute from its value. */
 export const EXPRESSION_FIELDS = ["mask", "searchIndexes", "fingerprintExpression"] as const;
 export type ExpressionField = (typeof EXPRESSION_FIELDS)[number];
 
-/** What a token was given beside its data. What was not given is absent, and the type's default holds. */
+/** A token's optional attributes. An absent one has its type's default. */
 export interface TokenAttributes {
   readonly mask?: Json;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly searchIndexes?: readonly string[];
   readonly fingerprintExpression?: string;
-  /** Written by somebody who may not use the value: kept and shown, and not evaluated. Absent: none. */
+  /** Written by a caller who may not use the value: stored and shown, not evaluated. Absent: none. */
   readonly dormant?: readonly ExpressionField[];
 }
 
-/** An expiry, and how it was written. */
+/** An expiry with its original text. */
 export interface Expiry {
   readonly at: Date;
-  /** ISO 8601 with the offset that was given. */
+  /** ISO 8601 with the original offset. */
   readonly text: string;
 }
 
@@ -34,9 +34,9 @@ export interface Token {
   readonly containers: readonly ContainerPath[];
   /** Present while fingerprinting is on for the token. */
   readonly fingerprint: Buffer | undefined;
-  /** Others of the same content are folded into this token. */
+  /** New tokens with the same content are deduplicated onto this one. */
   readonly isDeduplicated: boolean;
-  /** The values of its own search indexes, as they were when it was written. */
+  /** The values of its own search indexes, from when it was written. */
   readonly indexValues: readonly string[] | undefined;
   readonly expiry: Expiry | undefined;
   readonly createdBy: Uuid;
@@ -46,7 +46,7 @@ export interface Token {
   readonly revision: number;
 }
 
-/** A token that a caller wants made, as it wrote it. */
+/** A token that a caller wants to create, as written. */
 export interface TokenDraft {
   readonly id: string | undefined;
   readonly type: string;

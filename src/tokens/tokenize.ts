@@ -14,17 +14,17 @@ import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import type { TokenView } from "./view.js";
 
-/** Tokens that one request may make. */
+/** Maximum number of tokens that one request may create. */
 export const MAX_TOKENS = 100;
 
-/** A tokenize request: what is to become a token, and how the answer is put together from the tokens. */
+/** A tokenize request: the values to tokenize, and the function that builds the answer from the tokens. */
 export interface TokenizePlan {
   readonly items: readonly PlannedToken[];
-  /** The answer, given the tokens in the order of `items`: ids for leaves, objects for token requests. */
+  /** Builds the answer from the tokens in the order of `items`: ids for leaves, objects for token requests. */
   assemble(views: readonly TokenView[], show: (view: TokenView) => Json): Json;
 }
 
-/** The field of the request that holds the body. Over REST the body is all there is, and names begin below it. */
+/** The request field that holds the body. Over REST, the body is the whole request, and names begin below it. */
 const BODY = "value";
 
 export interface PlannedToken {
@@ -41,9 +41,10 @@ type Node =
   | { readonly kind: "object"; readonly members: readonly (readonly [string, Node])[] };
 
 /**
- * Finds what is to become a token in a body of any shape: every leaf but null, and every object with a type and data,
- * whatever they are: kept as plain leaves, a card whose type is wrong would keep its verification code for ever.
- * @throws {Fault} validation_failed for more than 100 tokens, or for any item that is wrong, named by its place.
+ * Finds the values to tokenize in a body of any shape: every leaf except null, and every object with a type and data,
+ * even an invalid type. Tokenized as plain leaves, a card with a misspelled type would keep its verification code
+ * forever.
+ * @throws {Fault} validation_failed for more than 100 tokens, or for any invalid item, named by its place.
  */
 export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: Date): TokenizePlan {
   const drafts: { readonly place: string; readonly draft: TokenDraft }[] = [];
@@ -88,7 +89,7 @@ export async function createTokens(
   items: readonly PlannedToken[],
   bins: BinTable | undefined,
 ): Promise<readonly TokenView[]> {
-  // A caller that may not make one of them is told so before anything is written: a later throw costs other requests a run.
+  // Deny before anything is written: a later throw makes the shared transaction's other requests run again.
   for (const { prepared } of items) {
     const id = prepared.idChoice.kind === "ours" ? "" : prepared.idChoice.id;
     if (!caller.grant.transformForAll("token:create", { id, containers: prepared.containers })) {

@@ -25,7 +25,7 @@ import type { TokenPatch } from "./token-patch.js";
 import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
 
 /**
- * Patches a token. A patch that would make it a duplicate of another token answers that one and changes nothing.
+ * Patches a token. If the patch would make it a duplicate of another token, returns that one and changes nothing.
  * @throws {Fault} not_found, validation_failed; {Denied}.
  */
 export async function patchToken(
@@ -60,8 +60,8 @@ export async function patchToken(
 }
 
 /**
- * How the caller may change a token: undefined where it may not. Moving it takes it out of its containers and puts it into
- * others: all of them need the right, and the most careful transform counts.
+ * The caller's transform for changing a token; undefined if it may not. A move takes the token out of its containers
+ * and puts it into others: all of them need the right, and the strictest transform applies.
  */
 function transformOf({ grant }: Caller, token: Token, patch: TokenPatch): Transform | undefined {
   const transform = grant.transformFor("token:update", token);
@@ -73,7 +73,9 @@ function transformOf({ grant }: Caller, token: Token, patch: TokenPatch): Transf
   return everywhere && moreCareful(transform, everywhere);
 }
 
-/** The other token of the same content, where the patched one is to be folded into such. One that has expired is removed. */
+/**
+ * Finds another token with the same content, if the patched one is to be deduplicated. Removes an expired duplicate.
+ */
 async function findDuplicate(
   tx: OrdinaryTransaction,
   keys: TenantKeys,
@@ -124,7 +126,7 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
   };
 }
 
-/** Search terms, verification code and due times follow the change. */
+/** Updates search terms, verification code and due times after the change. */
 function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patched: PatchedToken): void {
   const { id, createdAt } = token;
   const before = termsOf(keys, {
@@ -144,7 +146,7 @@ function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patc
     noteDue(tx, { kind: "token", at: patched.expiry.at });
 }
 
-/** The terms of `candidates` that `others` lacks. */
+/** The terms of `candidates` that are missing in `others`. */
 function missingIn(others: readonly TermRow[], candidates: readonly TermRow[]): TermRow[] {
   return candidates.filter(({ term }) => !others.some((other) => other.term.equals(term)));
 }

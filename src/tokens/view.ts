@@ -12,7 +12,7 @@ import type { Token } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
 
-/** What an answer shows of a token. Absent is what the caller may not see, or what the token does not have. */
+/** A token in an answer. Parts that the caller may not see, or that the token does not have, are absent. */
 export interface TokenView {
   readonly id: string;
   readonly tenantId: TenantId;
@@ -31,31 +31,31 @@ export interface TokenView {
   readonly createdAt?: Date;
   readonly modifiedBy?: Uuid;
   readonly modifiedAt?: Date;
-  /** On create and tokenize: whether this is an older token of the same content. */
+  /** On create and tokenize: whether this is an older token with the same content. */
   readonly deduplicated?: boolean;
-  /** The same as if there were no verification code. Absent where there is none. */
+  /** The same view without the verification code. Absent if there is none. */
   readonly lasting?: () => TokenView;
 }
 
-/** What the tokens of one answer are shown with. */
+/** The context in which the tokens of one answer are shown. */
 export interface Showing {
-  /** The work that their masks may take, all together. */
+  /** The shared budget of their masks. */
   readonly budget?: SharedBudget | undefined;
   readonly bins?: BinTable | undefined;
 }
 
 /**
- * How the answer of a create, PATCH or tokenize shows a token: masked even where the rule reveals (specification, Token:
- * "on create and update responses the data is returned masked"), redacted where the rule redacts.
+ * The transform of a token in the answer of a create, PATCH or tokenize: masked even if the rule reveals
+ * (specification, Token: "on create and update responses the data is returned masked"), redacted if the rule redacts.
  */
 export function forWriteAnswer(granted: Transform): Transform {
   return moreCareful(granted, "mask");
 }
 
 /**
- * Shows a token as a transform says: the value, the evaluated mask (nothing where there is no mask), or no data at all.
- * `mask` is the definition; for a card without its own mask it is the evaluated mask, as the specification says. An
- * untrusted mask shows nothing of the value.
+ * Shows a token under a transform: the value, the evaluated mask (nothing if there is no mask), or no data. `mask` is
+ * the definition; for a card without its own mask it is the evaluated mask, as the specification says. An untrusted
+ * mask shows nothing of the value.
  */
 export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
   const { type, attributes } = token;
@@ -66,7 +66,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   const masked = isEvaluated ? maskData(type, attributes.mask, data, showing.budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
-  // The details hold first and last digits. A mask of the token's own may hide these, so it alone decides what is shown.
+  // The details contain first and last digits. The token's own mask may hide these, so it alone decides what is shown.
   const showsDetails =
     transform === "reveal" || (transform === "mask" && attributes.mask === undefined && !isDormant(attributes, "mask"));
   const { data: lasting, cvc } = splitCvc(type.name, data);
@@ -93,7 +93,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   };
 }
 
-/** A token that a caller meets without being allowed to read it: enough to know that it is there (api-facts 5.3). */
+/** A token that a caller encounters without the right to read it: enough to show that it exists (api-facts 5.3). */
 export function outlineOf(tenantId: TenantId, token: Token): TokenView {
   return {
     id: token.id,
@@ -104,7 +104,7 @@ export function outlineOf(tenantId: TenantId, token: Token): TokenView {
   };
 }
 
-/** A view as REST writes it, for answers that hold tokens within other JSON. */
+/** A view in REST's format, for answers that contain tokens inside other JSON. */
 export function viewToJson(view: TokenView): JsonObject {
   return {
     id: view.id,
@@ -128,7 +128,7 @@ export function viewToJson(view: TokenView): JsonObject {
   };
 }
 
-/** The view without what may not be kept for a day: the card's verification code, wherever a mask may have put it. */
+/** The view without the card's verification code, which a mask may contain and which must not be kept for a day. */
 export function withoutCvc(view: TokenView): TokenView {
   const { lasting, deduplicated } = view;
   return lasting ? { ...lasting(), ...(deduplicated === undefined ? {} : { deduplicated }) } : view;

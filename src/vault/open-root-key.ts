@@ -7,30 +7,30 @@ import { DatabaseSetupError } from "../store/roles.js";
 import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/root-keys.js";
 import type { NeededKey, Unseal } from "./unsealing.js";
 
-/** A process that dies while it makes the root key keeps others from it for so long. */
+/** If a process dies while it creates the root key, the lease blocks others for this long. */
 const LEASE_SECONDS = 10;
 
-/** How registered root keys are looked for. */
+/** Options for finding registered root keys. */
 export interface RootKeySearch {
   readonly rootKeys: RootKeys;
-  /** The root key is about to be replaced: the configured one may be another than the database's. */
+  /** The root key is about to be replaced: the configured key may differ from the database's. */
   readonly mayMove?: boolean;
-  /** What was registered may be from before the root key was split: shares are asked for wherever its file is missing. */
+  /** The registration may predate the split of the root key: shares are requested if its file is missing. */
   readonly mayBeSplit?: boolean;
-  /** Puts root keys together from shares, where they were split and are in no file. */
+  /** Assembles root keys from shares, if they were split and are not in a file. */
   readonly unseal: Unseal;
 }
 
 export interface OpenRootKeyOptions extends RootKeySearch {
   readonly address: DatabaseAddress;
-  /** A key may be made, or taken as it is configured, where the database has none yet. */
+  /** Allows creating a key, or adopting the configured one, if the database has no key yet. */
   readonly mayMake: boolean;
   readonly announce: (line: string) => void;
 }
 
 /**
- * The root key must be the one that the database was made with. One is made only where the database has none yet, so
- * that nothing can have been sealed under another.
+ * Opens the root key, which must be the one that the database was created with. Creates one only if the database has no
+ * key yet, when nothing can have been sealed under another.
  * @throws {KeyFileError | DatabaseSetupError | RootKeyDenied | RootKeyUnreachable} with one line for the operator.
  */
 export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKey: RootKey; isNew: boolean }> {
@@ -53,18 +53,18 @@ export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKe
 }
 
 /**
- * The key that wraps, proven to be the registered one. Those that are being replaced must be at hand too: some tenants'
- * keys still need them.
+ * The key that wraps, verified to be the registered one. Keys being replaced must be available too: some tenants' keys
+ * still need them.
  * @throws {KeyFileError} with one line for the operator.
  */
 export async function registeredKey(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<RootKey> {
   const { rootKeys, mayMove = false } = search;
   await unsealSplit(registered, search);
   const row = registered.find(isWrapping);
-  // A file may hold a newer key already, which a rotation that was cut off has put there.
+  // A file may already contain a newer key from an interrupted rotation.
   const mayBeElsewhere = mayMove || rootKeys.holder.kind === "file";
   const sought = row && mayBeElsewhere ? await rootKeys.find(row.id) : undefined;
-  // Says what is wrong with the file, where that is why the key was not found.
+  // Explains the file's problem, if that is why the key was not found.
   const found = sought ?? (await rootKeys.current());
   for (const retired of registered.filter((each) => !isWrapping(each))) {
     const key = await rootKeys.findRetired(retired.id);
@@ -74,7 +74,7 @@ export async function registeredKey(registered: readonly RootKeyRow[], search: R
   throw wrongKey(rootKeys, row?.id ?? "another", mayMove);
 }
 
-/** Root keys that were split need not lie anywhere: their shares are asked for. Those that were not split are lost. */
+/** Split root keys need not be in a file: their shares are requested. Other missing keys are lost. */
 async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySearch): Promise<void> {
   const { rootKeys, mayMove = false, mayBeSplit = false, unseal } = search;
   const { holder } = rootKeys;
@@ -82,7 +82,7 @@ async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySea
   const missing: NeededKey[] = [];
   for (const row of registered) {
     const isSplit = row.threshold !== null || (takesAny && isFileKeyId(row.id));
-    // A server whose settings name a service is to use that: with another root key it is refused, and not unsealed.
+    // A server whose settings name a service must use it: with another root key it is refused, not unsealed.
     const isUsed = holder.kind === "file" || mayMove || !isWrapping(row);
     if (!isSplit || !isUsed) continue;
     if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findRetired(row.id))) continue;
@@ -136,7 +136,7 @@ function wrongKey({ holder }: RootKeys, needed: string, mayMove: boolean): KeyFi
   return new KeyFileError(`${wrong} To move to another key takes the present one too. ${remedy}`);
 }
 
-/** A key file is made where there is none; a key that a service holds is made there, by whoever runs it. */
+/** Creates a missing key file. An operator creates a key in a service. */
 async function firstKey(rootKeys: RootKeys, announce: (line: string) => void): Promise<RootKey> {
   const { holder } = rootKeys;
   if (holder.kind === "file" && !(await hasKeyFile(holder.path))) {

@@ -6,50 +6,47 @@ import { LONGEST_SHARE_LINE, notAShare, readShare, type Share, ShareCollection, 
 import type { Config } from "../settings/config.js";
 import { ConfigError } from "../settings/environment.js";
 
-/** A root key that is kept in shares, and is to be put together. */
+/** A root key that is kept in shares and must be assembled. */
 export interface NeededKey {
   readonly id: string;
-  /** How many shares bring it back. Absent where nobody noted it: the shares themselves tell. */
+  /** How many shares are required. Absent if that was not recorded: the shares themselves show it. */
   readonly threshold: number | undefined;
-  /** Another replaces it, and it is needed until that has come to its end. */
+  /** Another key replaces it, and it is needed until the replacement has ended. */
   readonly isReplaced: boolean;
-  /** Whether this is the key: shares that do not belong together give another. */
+  /** Whether this is the key: shares of different splits give a different one. */
   fits(key: RootKey): Promise<boolean>;
 }
 
-/** A root key that shares brought back, and how many it took. */
+/** A root key assembled from shares, and how many it took. */
 export interface UnsealedKey {
   readonly key: RootKey;
   readonly threshold: number;
 }
 
-/** Puts all of these keys together: while a root key is replaced, two of them may be needed. */
+/** Assembles all these keys: during a replacement of the root key, two may be needed. */
 export type Unseal = (needed: readonly NeededKey[]) => Promise<readonly UnsealedKey[]>;
 
-/**
- * What a sealed server answers to a share. Counts are of all keys that are needed, together, and of the splittings that
- * their last shares are of.
- */
+/** A sealed server's answer to a share. Counts cover all needed keys together, each for the split of its last share. */
 export interface ShareAnswer {
   readonly held: number;
   readonly needed: number;
-  /** Shares of other splittings: they are kept, and do not go with the last one. */
+  /** Shares of other splits: they are kept, but do not combine with the last one. */
   readonly apart: number;
   readonly unsealed: boolean;
   readonly problem?: string;
 }
 
-/** The server was told to stop while it waited for shares. */
+/** The server was stopped while it waited for shares. */
 export class StoppedSealed extends Error {
   override readonly name = "StoppedSealed";
 }
 
-/** sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the closing zero. */
+/** sockaddr_un holds 108 bytes on Linux and 104 on macOS, including the terminating zero. */
 const LONGEST_SOCKET_PATH = 103;
 
 /**
- * Where a sealed server takes shares.
- * @throws {ConfigError} where the path is too long for a socket.
+ * The socket where a sealed server accepts shares.
+ * @throws {ConfigError} if the path is too long for a socket.
  */
 export function unsealSocketOf({ dataDir }: Config): string {
   const path = join(dataDir, "unseal.sock");
@@ -57,7 +54,7 @@ export function unsealSocketOf({ dataDir }: Config): string {
   throw new ConfigError(`CLOAKROOM_DATA_DIR is too long for the socket ${path}: give it a shorter path.`);
 }
 
-/** Takes the shares of a command from its standard input. */
+/** Reads a command's shares from its standard input. */
 export async function sharesOnInput(needed: readonly NeededKey[]): Promise<readonly UnsealedKey[]> {
   const missing = needed.map(askForShares).join(" ");
   if (process.stdin.isTTY) throw new ShareError(missing);
@@ -74,13 +71,13 @@ export async function sharesOnInput(needed: readonly NeededKey[]): Promise<reado
   throw new ShareError(missing);
 }
 
-/** For a process that a running server starts: shares are handed in where the server itself starts. */
+/** For a process that a running server starts: shares can only be provided when the server itself starts. */
 export async function sharesNeedRestart(needed: readonly NeededKey[]): Promise<never> {
   const missing = needed.map(keptInShares).join(". ");
   throw new ShareError(`${missing}. Restart the server to hand in its shares.`);
 }
 
-/** The lines of a file or standard input that is to hold shares. @throws {ShareError} where one is too long for a share. */
+/** The lines of a file or standard input with shares. @throws {ShareError} if one is too long for a share. */
 export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   try {
     yield* linesOf(input, LONGEST_SHARE_LINE);
@@ -89,7 +86,7 @@ export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGen
   }
 }
 
-/** The beginning of a sentence for the operator. */
+/** The start of a sentence for the operator. */
 export function keptInShares({ id, isReplaced }: NeededKey): string {
   const known = isReplaced ? ", which is being replaced (cloakroom keys rotate --root, until it has ended)," : "";
   return `The root key ${id}${known} is kept in shares`;
@@ -102,14 +99,14 @@ function askForShares(needed: NeededKey): string {
     : `${keptInShares(needed)}, and this command needs it: give ${threshold} of them on standard input, one per line.`;
 }
 
-/** Splittings of one key whose shares are kept. The oldest are forgotten beyond. */
+/** Splits of one key whose shares are kept. Beyond this number, the oldest are dropped. */
 const MOST_SPLITTINGS = 16;
 
-/** A root key that is needed, with the shares of it that were handed in. */
+/** A needed root key, with the shares provided so far. */
 class SplitKey {
   readonly needed: NeededKey;
   readonly #collections = new Map<string, ShareCollection>();
-  /** The splitting that the last share is of. */
+  /** The split of the last share. */
   #last: ShareCollection | undefined;
   found: UnsealedKey | undefined;
 
@@ -117,7 +114,7 @@ class SplitKey {
     this.needed = needed;
   }
 
-  /** Shares of other splittings than the last one. */
+  /** Shares of splits other than the last one. */
   get apart(): number {
     const others = [...this.#collections.values()].filter((collection) => collection !== this.#last);
     return this.found ? 0 : others.reduce((sum, { held }) => sum + held, 0);
@@ -146,8 +143,8 @@ class SplitKey {
 }
 
 /**
- * Takes shares one after the other, of several keys in any order, and hands over the keys that they make. A key may have
- * been split more than once: shares of each splitting are kept by themselves, and the first that is complete counts.
+ * Accepts shares of several keys in any order, and returns the assembled keys. A key may have been split more than
+ * once: shares of each split are kept separately, and the first complete split is used.
  */
 export class ShareDesk {
   readonly #keys: readonly SplitKey[];
@@ -175,7 +172,7 @@ export class ShareDesk {
     }
   }
 
-  /** The answer to what could not be taken for a share. */
+  /** The answer to input that is not a valid share. */
   refuse(error: unknown): ShareAnswer {
     return { ...this.#answer(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
   }

@@ -32,35 +32,35 @@ import { Keyring } from "../tenancy/keyring.js";
 import { openRootKey } from "./open-root-key.js";
 import { sharesOnInput, type Unseal } from "./unsealing.js";
 
-/** A server waits so long for a database that starts up or recovers. */
+/** How long a server waits for a database that starts up or recovers. */
 const START_WAIT_MS = 5 * 60_000;
 
-/** The stored half of Cloakroom, open: database, schema, root key. */
+/** The stored part of Cloakroom, opened: database, schema, root key. */
 export interface Vault extends AsyncDisposable {
   readonly database: Database;
   readonly address: DatabaseAddress;
-  /** Whoever owns the tables: for migrations, and for looking over all tenants. */
+  /** Address for the owner of the tables: for migrations, and for reading across tenants. */
   readonly ownerAddress: DatabaseAddress;
   readonly keyring: Keyring;
-  /** The key that new tenants' keys are wrapped by. */
+  /** The key that wraps new tenants' keys. */
   readonly rootKey: RootKey;
-  /** All root keys within reach. */
+  /** All available root keys. */
   readonly rootKeys: RootKeys;
-  /** The embedded database, where that is used. */
+  /** The embedded database, if it is used. */
   readonly embedded: EmbeddedDatabase | undefined;
-  /** The migrations that this opening ran, on the embedded database. */
+  /** The migrations that ran on the embedded database while opening. */
   readonly migrated: readonly string[];
-  /** The embedded database has never had a tenant. Of a deleted one its row stays. */
+  /** The embedded database has never had a tenant. The row of a deleted tenant remains. */
   readonly isEmpty: boolean;
 }
 
 /**
- * Who opens the vault. `server` owns the embedded database. `command` uses it beside a running server, or starts it for
- * itself, and is refused where there is none. `setup` is a command that makes it, with its root key, where there is none.
+ * The vault's user. `server` owns the embedded database. `command` uses it beside a running server, or starts it for
+ * itself, and fails if there is none. `setup` is a command that creates it with its root key if there is none.
  */
 export type VaultUser = "server" | "command" | "setup";
 
-/** Ends a part of the vault. A server limits how long it waits for one. */
+/** Ends a part of the vault. A server limits the wait for each. */
 export type EndVaultPart = (
   part: "the embedded database" | "the database's connections",
   end: () => Promise<unknown>,
@@ -75,27 +75,27 @@ export interface OpenVaultOptions {
   readonly as: VaultUser;
   readonly announce: (line: string) => void;
   readonly clock: Clock;
-  /** For a command that moves to the root key that is configured. */
+  /** For a command that moves to the configured root key. */
   readonly mayMove?: boolean;
-  /** How a root key that was split comes back. Absent: from the command's standard input. */
+  /** How a split root key is assembled. Default: from shares on the command's standard input. */
   readonly unseal?: Unseal;
-  /** How the database ends. Absent: for as long as it takes. */
+  /** How the database ends. Default: without a time limit. */
   readonly endPart?: EndVaultPart;
-  /** For one of several processes: what the first has opened for all. */
+  /** For one of several processes: the resources that the first one has opened for all. */
   readonly opened?: OpenedForAll;
 }
 
-/** What the first of several processes has opened, for the others to use. */
+/** The resources that the first of several processes has opened for the others. */
 export interface OpenedForAll {
   /** The embedded database. Absent: DATABASE_URL. */
   readonly address: DatabaseAddress | undefined;
-  /** Root keys that were read from a file, or put together from shares. */
+  /** Root keys read from a file, or assembled from shares. */
   readonly rootKeys: readonly RootKey[];
 }
 
 /**
- * Opens the vault. The embedded database is set up as needed; one that DATABASE_URL names is only ever used as
- * `cloakroom init` left it.
+ * Opens the vault. Sets up the embedded database if needed; a database named by DATABASE_URL must have been prepared by
+ * `cloakroom init`.
  * @throws {DatabaseSetupError | KeyFileError | EmbeddedDatabaseError} with a message for the operator.
  */
 export async function openVault({
@@ -122,7 +122,7 @@ export async function openVault({
     await checkRole(address);
     const rootKeys = rootKeysOf(config);
     for (const key of opened?.rootKeys ?? []) rootKeys.hold(key);
-    // A command in the wrong directory must not make a second vault with a root key of its own.
+    // A command in the wrong directory must not create a second vault with its own root key.
     const mayMake = embedded !== undefined && as !== "command";
     const { rootKey } = await openRootKey({
       rootKeys,
@@ -132,7 +132,7 @@ export async function openVault({
       announce,
       unseal: unseal ?? sharesOnInput,
     });
-    // A database of the operator's own is not asked: in a cluster, all of its nodes would have to answer.
+    // The operator's own database is not asked: in a cluster, all of its nodes would have to answer.
     const isEmpty = embedded !== undefined && (await hasNoTenant(ownerAddress));
     const database = openDatabase({
       ...{ address, clock },
@@ -151,10 +151,10 @@ export async function openVault({
   }
 }
 
-/** A database with its schema, and nothing said about what is in it. */
+/** A database with its schema. Its contents are not verified. */
 export interface UnkeyedDatabase extends AsyncDisposable {
   readonly ownerAddress: DatabaseAddress;
-  /** The root keys within reach. None is registered or made here. */
+  /** The available root keys. None is registered or created here. */
   readonly rootKeys: RootKeys;
 }
 
@@ -176,7 +176,7 @@ export async function openWithoutRootKey(config: Config, announce: (line: string
   return { ownerAddress, rootKeys: rootKeysOf(config), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Brings a database that DATABASE_URL names up to date. Returns the names of the migrations that ran. */
+/** Migrates a database named by DATABASE_URL. Returns the names of the migrations that ran. */
 export async function migrateVault(config: Config, announce: (line: string) => void): Promise<string[]> {
   const { ownerAddress, address } = addressesOf(config, undefined);
   return migrate(ownerAddress, { logins: await meetBoth(address, ownerAddress), announce });
@@ -203,7 +203,8 @@ async function migratedCoordinator(config: Config): Promise<DatabaseAddress> {
 }
 
 /**
- * Sets up the database, embedded or named by DATABASE_URL: schema, roles, root key. Can be run again. Returns the root key.
+ * Sets up the database, embedded or named by DATABASE_URL: schema, roles, root key. Can be repeated. Returns the root
+ * key.
  */
 export async function initVault(config: Config, announce: (line: string) => void): Promise<RootKey> {
   requireOneHolder(config.rootKeyHolder);
@@ -231,7 +232,9 @@ export async function initVault(config: Config, announce: (line: string) => void
   return rootKey;
 }
 
-/** The logins of DATABASE_URL and MIGRATE_DATABASE_URL that row-level security does not hold, with what to do about each. */
+/**
+ * The logins of DATABASE_URL and MIGRATE_DATABASE_URL that row-level security does not restrict, with advice on each.
+ */
 export async function privilegedLogins({
   databaseUrl,
   migrateDatabaseUrl,
@@ -287,7 +290,7 @@ function openEmbedded(config: Config, as: VaultUser, announce: (line: string) =>
   return shareEmbeddedDatabase({ ...options, mayCreate: as === "setup" });
 }
 
-/** The logins of both, which may be one. */
+/** The logins of both, which may be the same. */
 async function meetBoth(
   address: DatabaseAddress,
   ownerAddress: DatabaseAddress,
@@ -306,7 +309,7 @@ async function requireMigrated(address: DatabaseAddress): Promise<void> {
   throw new DatabaseSetupError(`The database lacks ${pending.length} migrations. Run: cloakroom ${command}`);
 }
 
-/** Asks as the login itself, and not as the role that statements run as. */
+/** Queries as the login itself, not as the role that statements run as. */
 async function withLogin(
   address: DatabaseAddress,
   check: (sql: Sql, logins: readonly string[]) => Promise<void>,

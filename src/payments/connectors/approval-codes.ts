@@ -1,2 +1,2 @@
-/** What ISO 8583 calls an approval: shown where a service approves and names no code of its own. */
+/** The approval code of ISO 8583, shown for a service that approves without a code of its own. */
 export const APPROVED = "00";

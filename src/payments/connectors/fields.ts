@@ -1,18 +1,18 @@
 import type { ConnectorContext } from "../connector.js";
 
-/** A field of the connection, for the service that it belongs to. Undefined where the tenant left it empty. */
+/** A field of the connection. Undefined if the tenant left it empty. */
 export function fieldOf({ fields }: Pick<ConnectorContext, "fields">, key: string): string | undefined {
   return fields.get(key)?.reveal();
 }
 
-/** The formula requires the field: connections are not stored without. @throws Error when it is absent all the same. */
+/** A field that the formula requires: stored connections always have it. @throws Error if it is absent. */
 export function requiredField(context: ConnectorContext, key: string): string {
   const value = fieldOf(context, key);
   if (value === undefined) throw new Error(`a connection lacks its required field ${key}`);
   return value;
 }
 
-/** Whether the connection is to the service's live environment, where the key does not tell. */
+/** Whether the connection uses the service's live environment, for services whose key does not show it. */
 export function isLive(context: ConnectorContext): boolean {
   return fieldOf(context, "mode") === "live";
 }

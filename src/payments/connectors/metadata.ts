@@ -1,17 +1,17 @@
 import type { JsonObject } from "../../base/json.js";
 
-/** What a payment service takes of metadata. */
+/** Limits of a payment service for metadata. */
 export interface MetadataLimits {
   readonly pairs: number;
   readonly keyLength: number;
   readonly valueLength: number;
-  /** Keys of another shape are left out. */
+  /** Keys that do not match are left out. */
   readonly key: RegExp;
 }
 
 /**
- * The entries of a caller's metadata that a service takes: texts within its limits. The rest stays with us, since a payment
- * is not to fail for it. `own` entries come first and win.
+ * The entries of a caller's metadata that a service accepts: strings within its limits. Other entries are not sent,
+ * because a payment must not fail for them. `own` entries come first and take precedence.
  */
 export function passedOn(
   limits: MetadataLimits,

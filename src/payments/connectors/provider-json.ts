@@ -6,24 +6,24 @@ import type { ProviderCodes, Unknown } from "../outcome.js";
 import type { ProviderCall, ProviderReply } from "../provider-http.js";
 import { parseObject } from "./read-json.js";
 
-/** What came back, as far as it can be believed. */
+/** A service's answer, as far as it is trustworthy. */
 export type JsonReply =
-  /** Any 2xx with a JSON object, any 4xx: its body is empty where the service sent no JSON. */
+  /** Any 2xx with a JSON object, or any 4xx. The body is empty if the service sent no JSON. */
   | {
       readonly kind: "json";
       readonly status: number;
       readonly body: JsonObject;
-      /** Adyen's `transient-error`: "true" asks to send the same again. */
+      /** Adyen's `transient-error`: "true" asks to resend the request. */
       readonly transientError: string | undefined;
     }
   | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
   | Unknown;
 
-/** Refused for their number, requests were not looked at: they may be sent again, with the same key. */
+/** A rate-limited request was not executed: it may be resent with the same key. */
 const TOO_MANY = 429;
 const RETRY_AFTER_MS = [200, 600];
 
-/** Sends one call and reads its JSON. Only a 429 is answered by sending again, twice at most. */
+/** Sends one call and reads its JSON. Resends only after a 429, at most twice. */
 export async function callJson({ send }: ConnectorContext, call: ProviderCall): Promise<JsonReply> {
   for (const delay of RETRY_AFTER_MS) {
     const reply = await send(call);
@@ -52,7 +52,7 @@ function readReply(reply: ProviderReply): JsonReply {
   return { kind: "unknown", codes: { rawCode: `http_${status}` } };
 }
 
-/** What refusals mean that are told by their HTTP status alone, for all services (orchestration.md 4.3). */
+/** Refusals identified by their HTTP status alone, for all services (orchestration.md 4.3). */
 const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [401, "invalid_service_credentials"],
   [403, "insufficient_service_permissions"],

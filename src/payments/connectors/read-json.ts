@@ -3,7 +3,7 @@ import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../../base/json-structure.
 
 type Steps = readonly (string | number)[];
 
-/** What stands at a path of keys and indexes; undefined where the path leads nowhere. */
+/** The value at a path of keys and indexes; undefined if the path does not exist. */
 export function valueAt(value: Json | undefined, ...steps: Steps): Json | undefined {
   let current = value;
   for (const step of steps) {
@@ -14,7 +14,7 @@ export function valueAt(value: Json | undefined, ...steps: Steps): Json | undefi
   return current;
 }
 
-/** A text that is not empty. */
+/** A string that is not empty. */
 export function textAt(value: Json | undefined, ...steps: Steps): string | undefined {
   const found = valueAt(value, ...steps);
   return typeof found === "string" && found !== "" ? found : undefined;
@@ -31,18 +31,20 @@ export function objectAt(value: Json | undefined, ...steps: Steps): JsonObject |
   return isJsonObject(found) ? found : undefined;
 }
 
-/** Empty where there is no list. */
+/** Empty if there is no list. */
 export function listAt(value: Json | undefined, ...steps: Steps): readonly Json[] {
   const found = valueAt(value, ...steps);
   return Array.isArray(found) ? found : [];
 }
 
-/** Whoever has a webhook's address may send there, and some signatures stand inside of the JSON. */
+/**
+ * Anyone who knows a webhook's address may send to it, and JSON with its signature inside is parsed unverified.
+ */
 const LIMITS = { depth: 64, values: MAX_VALUES, names: MAX_NAMES };
 
 /**
- * A JSON object; a list as an object whose `items` it is; undefined for any other text, and for one that would take long to
- * parse. Some services put a byte order mark before it.
+ * A JSON object; a list becomes an object with the list as `items`. Undefined for any other text, and for JSON that
+ * would take too long to parse. Skips the byte order mark that some services put first.
  */
 export function parseObject(text: string): JsonObject | undefined {
   if (exceededLimit(Buffer.from(text), LIMITS)) return undefined;

@@ -5,7 +5,7 @@ import { authorizenetConnector } from "./authorizenet/connector.js";
 import { checkoutcomConnector } from "./checkoutcom/connector.js";
 import { stripeConnector } from "./stripe/connector.js";
 
-/** The payment services outside this server. `addresses` stand in for their public ones. */
+/** The external payment services. `addresses` replace their public ones. */
 export function realConnectors(addresses: ReadonlyMap<FormulaId, string>): readonly Connector[] {
   return [
     stripeConnector(addresses.get("stripe-card")),

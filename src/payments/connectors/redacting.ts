@@ -3,17 +3,17 @@ import type { Connector, ConnectorContext } from "../connector.js";
 import type { ProviderCodes, ThreeDSOutcome } from "../outcome.js";
 import type { WebhookReading } from "../webhook.js";
 
-/** What stands where something secret was. */
+/** Replaces a secret. */
 const REDACTED = "[redacted]";
-/** A card number however it is grouped: no service's own codes are that long. */
+/** A card number with any grouping: no service has codes of its own that are as long. */
 const CARD_NUMBER = /\d(?:[ -]?\d){11,18}/g;
 const MOST = 200;
-/** A secret shorter than this is no secret, and would blot out common words. */
+/** Shorter values are not treated as secrets: redacting them would remove common words. */
 const SHORTEST_SECRET = 6;
 
 /**
- * Lets nothing secret out of a connector in the texts that it takes over from its service: a service that is sent
- * nonsense may quote it, card number and all.
+ * Removes secrets from the texts that a connector takes from its service: a service may quote an invalid request, card
+ * number included.
  */
 export function redacting(inner: Connector): Connector {
   return {
@@ -47,7 +47,7 @@ type Clean = (text: string) => string;
 function cleaner(context: ConnectorContext, card?: Card): Clean {
   const secrets = [...context.fields.values()].map((field) => field.reveal());
   const words = [...secrets.filter((secret) => secret.length >= SHORTEST_SECRET), ...(card ? [card.number] : [])];
-  // Three digits may stand in many a text; alone between other characters, these three are the card's.
+  // Three digits may appear in any text. If these three have no digit beside them, they are taken for the card's code.
   const cvc = card?.cvc === undefined ? undefined : new RegExp(`(?<!\\d)${card.cvc}(?!\\d)`, "g");
   return (text) => {
     const shown = words.reduce((rest, word) => rest.replaceAll(word, REDACTED), text).replace(CARD_NUMBER, REDACTED);

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Compares in a time that tells nothing about where the two differ. */
+/** Compares in constant time: the duration does not show where the two differ. */
 export function isSame(expected: Buffer, given: Buffer): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }

@@ -7,10 +7,10 @@ import { approved, type Page } from "./ledger.js";
 import type { Tell } from "./simulator.js";
 
 export const CHOICES = ["approve", "fail", "cancel"] as const;
-/** What a buyer can do at the simulated bank. */
+/** A buyer's options at the simulated bank. */
 export type Choice = (typeof CHOICES)[number];
 
-/** What the simulated bank shows to a buyer. */
+/** The simulated bank's page for a buyer. */
 export interface ApprovalView {
   readonly amount: number;
   readonly currency: string;
@@ -19,7 +19,7 @@ export interface ApprovalView {
   readonly returnUrl: string;
 }
 
-/** The counter of the simulated bank, where buyers approve. */
+/** The simulated bank's approvals by buyers. */
 export class ApprovalDesk {
   readonly #books: Books;
   readonly #keyring: Keyring;
@@ -33,14 +33,14 @@ export class ApprovalDesk {
     this.#tell = tell;
   }
 
-  /** Undefined for an address that we did not make. */
+  /** Undefined for an address that we did not create. */
   async look(address: string): Promise<ApprovalView | undefined> {
     const found = await this.#genuine(address);
     const page = found && (await this.#books.find(found.tenantId, base62Of(found.id)));
     return page && this.#view(page);
   }
 
-  /** Writes down what the buyer decided, once. Answers what there is to see then. */
+  /** Stores the buyer's decision, once. Returns the page after it. */
   async decide(address: string, choice: Choice): Promise<ApprovalView | undefined> {
     const found = await this.#genuine(address);
     const page =

@@ -8,7 +8,7 @@ import {
 } from "../../store/simulator-payments.js";
 import { type Page, readPage, writePage } from "./ledger.js";
 
-/** The simulator's books, in the database: they outlive the process, so that reconciliation has somebody to ask. */
+/** The simulator's books, in the database: they outlive the process, so reconciliation can look payments up. */
 export class Books {
   readonly #database: Database;
 
@@ -21,7 +21,7 @@ export class Books {
     return row ? readPage(row.ledger) : undefined;
   }
 
-  /** Opens a page unless there is one. Answers the page that is there then. */
+  /** Opens a page unless there is one. Returns the existing or new page. */
   async open(tenantId: TenantId, reference: string, page: Page): Promise<Page> {
     const isNew = await this.#database.ordinary.run(tenantId, "unguarded", (tx) =>
       tx.query(insertSimulatorPayment, { reference, ledger: writePage(page) }),
@@ -29,7 +29,7 @@ export class Books {
     return isNew ? page : ((await this.find(tenantId, reference)) ?? page);
   }
 
-  /** Changes a page. `change` answers undefined to leave it as it is. Answers the page as it then is. */
+  /** Changes a page. `change` returns undefined to leave it as it is. Returns the page afterwards. */
   change(tenantId: TenantId, reference: string, change: (page: Page) => Page | undefined): Promise<Page | undefined> {
     return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const row = await lockSimulatorPayment(tx, reference);

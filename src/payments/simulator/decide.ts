@@ -57,7 +57,7 @@ export function decide(
   }
 }
 
-/** Made from our reference alone: 15 digits at Visa and most others, 9 characters and the day at Mastercard. */
+/** Derived from our reference alone: 15 digits at Visa and most others, 9 characters and the day at Mastercard. */
 function schemeTransactionId({ reconciliationId, card }: AuthorizationRequest, now: number): string {
   const hash = createHash("sha256").update(reconciliationId).digest();
   const digits = (hash.readBigUInt64BE() % 10n ** 15n).toString().padStart(15, "0");

@@ -4,20 +4,20 @@ import type { CvvCode } from "../outcome.js";
 import type { Intent } from "../payment-request.js";
 import type { LaterFault } from "./rules.js";
 
-/** Money as it moved, or was held or let go. The same key never stands there twice. */
+/** A movement, hold or release of money. A key appears at most once. */
 export interface Entry {
   readonly kind: "authorization" | "capture" | "void" | "refund";
   readonly key: string;
   readonly amount: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Of a refund: ours and the simulator's. */
+  /** Only for a refund: our reference and the simulator's. */
   readonly reference?: string;
 }
 
-/** How the simulated bank sees a payment, beside what its entries say. */
+/** The simulated bank's state of a payment, besides its entries. */
 export type Stand =
-  /** The request was lost on its way in: asked about it, the bank knows nothing. */
+  /** The request was lost on its way to the bank: a look-up finds nothing. */
   "lost" | "approved" | "awaiting_buyer" | "declined" | "failed";
 
 /** One payment in the simulator's books. Holds no card. */
@@ -39,7 +39,7 @@ export interface Page {
   readonly approval:
     | {
         readonly returnUrl: string;
-        /** Of the authorization that an approval makes. */
+        /** Key of the authorization after an approval. */
         readonly key: string;
         readonly expiresAt: number;
         readonly declinesAnyway: boolean;
@@ -49,7 +49,7 @@ export interface Page {
   readonly entries: readonly Entry[];
 }
 
-/** The page with money held, and taken if that is wanted, under the key of the authorization. */
+/** The page with the money held, and captured if the intent is a sale, under the authorization's key. */
 export function approved(page: Page, key: string, now: number): Page {
   const amount = page.approvesHalf ? Math.floor(page.amount / 2) : page.amount;
   const held: Entry = { kind: "authorization", key, amount, at: now };
@@ -71,7 +71,7 @@ export function writePage(page: Page): JsonObject {
   return written;
 }
 
-/** @throws {Error} for what {@link writePage} did not write. */
+/** @throws {Error} for a page that {@link writePage} did not write. */
 export function readPage(ledger: JsonObject): Page {
   const page: Page = JSON.parse(JSON.stringify(ledger));
   if (page.errorCode !== undefined && !isErrorCode(page.errorCode))

@@ -10,27 +10,27 @@ import { openPayment } from "../payment.js";
 import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
 
-/** A change in the simulator's books that it tells of. */
+/** A change in the simulator's books, to be sent as a webhook. */
 export interface Change {
-  /** As the simulator was given it. */
+  /** Our reference, as the simulator received it. */
   readonly reference: string;
   /** Milliseconds from now. */
   readonly after?: number;
-  /** Services repeat themselves: told this often. */
+  /** How often the webhook is sent: services repeat themselves. */
   readonly times?: number;
 }
 
 export interface PostParts {
   readonly database: Database;
   readonly keyring: Keyring;
-  /** Brings a delivery to a webhook address of ours. */
+  /** Delivers a webhook to one of our addresses. */
   readonly deliver: (address: string, delivery: WebhookDelivery) => Promise<unknown>;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
 /**
- * The simulator's webhooks. They are signed, verified and applied like those of any service, and like those they may be
- * lost: what is not told before the server stops is found by asking.
+ * The simulator's webhooks. They are signed, verified and applied like those of any service, and may be lost like
+ * those: a webhook not sent before the server stops is replaced by a look-up.
  */
 export class SimulatorPost {
   readonly #parts: PostParts;
@@ -40,7 +40,7 @@ export class SimulatorPost {
     this.#parts = parts;
   }
 
-  /** Tells of a change, if the connection has a secret to sign with. */
+  /** Sends a webhook for a change, if the connection has a secret to sign with. */
   tell(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
     const timer = setTimeout(() => {
       this.#waiting.delete(timer);
@@ -49,7 +49,7 @@ export class SimulatorPost {
     this.#waiting.add(timer);
   }
 
-  /** Tells nothing more. */
+  /** Sends no more webhooks. */
   stop(): void {
     for (const timer of this.#waiting) clearTimeout(timer);
     this.#waiting.clear();

@@ -3,7 +3,7 @@ import { type ErrorCode, isErrorCode } from "../error-code.js";
 import type { CvvCode } from "../outcome.js";
 import type { AuthorizationRequest } from "../payment-request.js";
 
-/** How the simulated issuer takes an authorization. */
+/** The simulated issuer's decision on an authorization. */
 export type Verdict =
   | { readonly kind: "approve" }
   | { readonly kind: "decline" | "fail"; readonly errorCode: ErrorCode; readonly responseCode: string }
@@ -11,10 +11,10 @@ export type Verdict =
   | { readonly kind: "frictionless" }
   | { readonly kind: "setup_error" };
 
-/** What happens to the answer of an authorization on its way back. */
+/** The fault in the answer of an authorization. */
 export type AnswerFault = "none" | "lost" | "request_lost" | "status_500" | "malformed" | "late";
 
-/** How an operation after the authorization ends. */
+/** The end of an operation after the authorization. */
 export interface LaterFault {
   readonly operation: "capture" | "void" | "refund";
   readonly errorCode: ErrorCode;
@@ -28,9 +28,9 @@ export interface Behaviour {
   readonly approvesHalf: boolean;
   readonly asyncCapture: boolean;
   readonly asyncVoid: boolean;
-  /** The buyer's approval is only believed once its time is over. */
+  /** The buyer's approval takes effect only after the approval period. */
   readonly approvesLate: boolean;
-  /** Its webhook comes twice. */
+  /** Its webhook is sent twice. */
   readonly isToldTwice: boolean;
 }
 
@@ -54,12 +54,12 @@ const BY_NUMBER: ReadonlyMap<string, Verdict> = new Map([
   ["4000000000003097", { kind: "setup_error" }],
 ]);
 
-/** Asks for approval unless an earlier payment of the card stands behind this one. */
+/** Requires approval unless the payment is merchant-initiated or names an earlier transaction. */
 const CHALLENGED_AT_FIRST = "4000002500003155";
 const WRONG_CVC = new Set(["4000000000000127", "4000000000000101"]);
 const CAPTURE_REFUSED = "4000000000000341";
 
-/** The amounts of orchestration.md 7.2, by their first: each next code is one more. */
+/** The amounts of orchestration.md 7.2, by the first of each group: each next amount plays the next code. */
 const BY_AMOUNT: readonly (readonly [number, "decline" | "fail", string])[] = [
   [
     200001,
@@ -116,7 +116,7 @@ const ANSWER_BY_AMOUNT: ReadonlyMap<number, AnswerFault> = new Map([
   [600005, "late"],
 ]);
 
-/** What the simulator does with an authorization: by the card, then by the amount, else it approves. */
+/** The simulator's behavior for an authorization: by the card, then by the amount. Default: approval. */
 export function behaviourOf(request: AuthorizationRequest): Behaviour {
   const card = request.card.reveal();
   const { amount } = request.money;
@@ -142,7 +142,7 @@ function verdictOfCard({ number }: Card, request: AuthorizationRequest): Verdict
   const isKnown = request.isMerchantInitiated || request.previousSchemeTransactionId !== undefined;
   if (number === CHALLENGED_AT_FIRST) return isKnown ? APPROVE : { kind: "challenge", afterwards: "as_chosen" };
   const verdict = BY_NUMBER.get(number) ?? APPROVE;
-  // Who has been authenticated with us already is not asked again.
+  // A cardholder already authenticated here is not challenged again.
   return request.threeDS && (verdict.kind === "challenge" || verdict.kind === "frictionless") ? APPROVE : verdict;
 }
 

@@ -20,15 +20,15 @@ import { type Behaviour, behaviourOf } from "./rules.js";
 import { codesOf, simulatorId, standingOf } from "./standing.js";
 import { readSimulatorWebhook } from "./webhook.js";
 
-/** Where a buyer approves a simulated payment. */
+/** The page where a buyer approves a simulated payment. */
 export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<string>;
 
-/** Posts a webhook about a payment. */
+/** Sends a webhook about a payment. */
 export type Tell = (tenantId: TenantId, change: Change) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (orchestration.md 7).
- * Its books are in the database, and answers can be lost on the way back, so that everything after can be tried.
+ * Its books are in the database, and answers can be lost, to exercise everything that follows a loss.
  */
 export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
@@ -135,7 +135,9 @@ export class Simulator implements Connector {
     return standingOf(reference, page, context.now.getTime(), url);
   }
 
-  /** An operation after the authorization: what stands in the books under its key already is told again. */
+  /**
+   * An operation after the authorization. If the books already have an entry under its key, that entry is the answer.
+   */
   async #follow(
     context: ConnectorContext,
     { idempotencyKey, payment }: Pick<CaptureRequest, "idempotencyKey"> & { readonly payment: PaymentReference },

@@ -5,7 +5,7 @@ export function simulatorId(reference: string): string {
   return `sim_${reference}`;
 }
 
-/** How a payment stands, read from the simulator's books. */
+/** The state of a payment, from the simulator's books. */
 export function standingOf(reference: string, page: Page, now: number, approvalUrl: string): PaymentStanding {
   const providerId = simulatorId(reference);
   const codes = codesOf(page);

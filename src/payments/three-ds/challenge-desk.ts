@@ -7,7 +7,7 @@ import type { ThreeDSDirectory } from "./directory.js";
 import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
 
-/** The issuer's counter, where cardholders prove that they are. */
+/** The issuer's challenges, where cardholders authenticate themselves. */
 export class ChallengeDesk {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -23,7 +23,7 @@ export class ChallengeDesk {
     return writeAddress(keys, "three-ds-challenge", tenantId, id);
   }
 
-  /** Undefined for an address that we did not make, or a session that is over. */
+  /** Undefined for an address that we did not create, or a session that has ended. */
   async look(address: string): Promise<ThreeDSSession | undefined> {
     const found = await this.#genuine(address);
     return found && this.#database.fast.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));

@@ -7,7 +7,7 @@ import { numericOf } from "../currency.js";
 import type { ThreeDSData } from "../payment-request.js";
 import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";
 
-/** The payment that wants to lean on a session. */
+/** A payment's claim to use a session. */
 export interface SessionUse {
   readonly tokenId: string;
   readonly order: { readonly amount: number; readonly currency: string };
@@ -17,8 +17,8 @@ export interface SessionUse {
 const FIELD = "three_d_session_id";
 
 /**
- * Takes a session for a payment: of the same token, authenticated, for at least the amount, in the same currency, and
- * not used before.
+ * Takes a session for a payment. It must be of the same token, authenticated, for at least the amount, in the same
+ * currency, and unused.
  */
 export async function claimThreeDSData(
   tx: OrdinaryTransaction,

@@ -1,6 +1,6 @@
 import type { AuthenticationStatus } from "./session.js";
 
-/** What the issuer's side says to a first question, or after a challenge. */
+/** The issuer's answer to an authentication request, or after a challenge. */
 export interface DirectoryVerdict {
   readonly status: AuthenticationStatus;
   readonly statusReason?: string;
@@ -8,10 +8,10 @@ export interface DirectoryVerdict {
   readonly challengeMandated?: boolean;
 }
 
-/** The directory of a card network with the issuers behind it. The built-in one plays them by the card's number. */
+/** A card network's directory with its issuers. The built-in one simulates them by card number. */
 export interface ThreeDSDirectory {
   authenticate(number: string): DirectoryVerdict;
-  /** How a challenge ends for a cardholder who proved to be one. */
+  /** The result of a challenge that the cardholder passed. */
   afterChallenge(number: string): DirectoryVerdict;
 }
 
@@ -62,7 +62,7 @@ const PLAYS: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["4000000000000002", { first: REJECTED }],
 ]);
 
-/** Plays directory and issuers without any network: cards that are not in the list are authenticated at once. */
+/** Simulates the directory and issuers without a network: cards that are not listed are authenticated at once. */
 export const simulatedDirectory: ThreeDSDirectory = {
   authenticate: (number) => PLAYS.get(number)?.first ?? SUCCESSFUL,
   afterChallenge: (number) => PLAYS.get(number)?.afterwards ?? SUCCESSFUL,

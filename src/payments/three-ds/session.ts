@@ -7,7 +7,7 @@ import type { ThreeDSSessionRow } from "../../store/three-ds-sessions.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
 
-/** How the issuer's side answered. Times are milliseconds since the epoch. */
+/** The issuer's answer. Times are milliseconds since the epoch. */
 export interface Authentication {
   readonly status: AuthenticationStatus;
   /** EMV 3DS transStatus: Y, A, N, U, C or R. */
@@ -21,9 +21,9 @@ export interface Authentication {
   readonly challengeMandated: boolean;
   readonly challengeAttempts: number;
   readonly challengeCancelReason: string | undefined;
-  /** A challenge was begun, whatever came of it. */
+  /** A challenge was begun, whatever its result. */
   readonly wasChallenged: boolean;
-  /** What the purchase was said to be: a payment may not be for more. */
+  /** The purchase's declared amount, the maximum for a payment. */
   readonly amount: number | undefined;
   /** Numeric ISO 4217. */
   readonly currency: string | undefined;
@@ -44,7 +44,7 @@ interface SessionRecord {
 export interface ThreeDSSession extends SessionRecord {
   readonly id: Uuid;
   readonly tokenId: string;
-  /** The payment that it served. */
+  /** The payment that used it. */
   readonly paymentId: Uuid | undefined;
   readonly revision: number;
   readonly expiresAt: Date;

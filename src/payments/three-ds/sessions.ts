@@ -31,14 +31,14 @@ export interface SessionDraft {
   readonly deviceInfo: JsonObject | undefined;
 }
 
-/** What a purchase is said to be. */
+/** The declared purchase. */
 export interface Purchase {
   readonly amount: number;
   /** Numeric ISO 4217. */
   readonly currency: string;
 }
 
-/** What a cardholder does at a challenge. */
+/** A cardholder's action at a challenge. */
 export type ChallengeChoice = "approve" | "fail" | "cancel";
 
 export async function createSession(
@@ -74,7 +74,7 @@ export async function getSession(tx: Transaction, caller: Caller, keys: TenantKe
   return session;
 }
 
-/** Asks the issuer's side, once a session. */
+/** Asks the issuer, once per session. */
 export async function authenticateSession(
   tx: OrdinaryTransaction,
   caller: Caller,
@@ -95,7 +95,7 @@ export async function authenticateSession(
   return changed;
 }
 
-/** Ends a challenge by what the cardholder did. Answers the session as it then is; undefined for one that is over. */
+/** Ends a challenge by the cardholder's action. Returns the session after it; undefined if it has ended. */
 export async function endChallenge(
   tx: OrdinaryTransaction,
   keys: TenantKeys,
@@ -160,7 +160,7 @@ function authenticationOf(
   };
 }
 
-/** orchestration.md 6: Mastercard counts the other way. */
+/** orchestration.md 6: Mastercard uses the reverse order. */
 function eciOf(status: Authentication["status"], brand: string | undefined): string | undefined {
   const isMastercard = brand === "mastercard";
   if (status === "successful") return isMastercard ? "02" : "05";
@@ -168,7 +168,7 @@ function eciOf(status: Authentication["status"], brand: string | undefined): str
   return status === "challenge" ? undefined : isMastercard ? "00" : "07";
 }
 
-/** Undefined for what is no card. The use of the token is logged. */
+/** Undefined if the token is not a card. The use of the token is logged. */
 async function cardNumberOf(
   tx: Transaction,
   caller: Caller,

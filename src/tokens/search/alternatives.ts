@@ -2,7 +2,7 @@ import { invalid } from "../../base/fault.js";
 import type { TokenTest } from "../../store/token-search.js";
 import type { SearchCondition } from "./conditions.js";
 
-/** One way to meet a condition: all of these hold, or do not, as they say. By the number of the test. */
+/** One way to meet a condition: each test, by its number, must hold or must not hold. */
 export type Way = ReadonlyMap<number, Literal>;
 
 export interface Literal {
@@ -10,12 +10,12 @@ export interface Literal {
   readonly isNegated: boolean;
 }
 
-/** Each is compared with every token that is looked at: a query of 200 characters could be multiplied out to 2,000. */
+/** Each way is compared with every token examined, and a query of 200 characters could expand to 2,000. */
 const MOST_WAYS = 64;
 
 /**
- * A condition multiplied out: met by any of the ways. A way that contradicts itself is left out.
- * @throws {Fault} validation_failed naming `query` where there are too many.
+ * A condition in disjunctive form: any of the ways meets it. Contradictory ways are left out.
+ * @throws {Fault} validation_failed naming `query` if there are too many.
  */
 export function waysToMeet(condition: SearchCondition): readonly Way[] {
   const tests: TokenTest[] = [];
@@ -41,7 +41,7 @@ function isSame(one: TokenTest, other: TokenTest): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Undefined where one asks for what the other excludes. */
+/** Undefined if the two contradict each other. */
 function merged(one: Way, other: Way): Way | undefined {
   const both = new Map(one);
   for (const [number, literal] of other) {

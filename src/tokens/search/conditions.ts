@@ -10,13 +10,13 @@ import { dateSpan, rangeSpan } from "./date-span.js";
 import type { SearchExpression } from "./parse-query.js";
 import type { SearchTerm } from "./query-reader.js";
 
-/** What a token must meet: any combination of tests. `all` of nothing holds, `any` of nothing does not. */
+/** A condition on a token: any combination of tests. An empty `all` holds, an empty `any` does not. */
 export type SearchCondition =
   | { readonly kind: "test"; readonly test: TokenTest; readonly isNegated: boolean }
   | { readonly kind: "all" | "any"; readonly of: readonly SearchCondition[] };
 
 /**
- * What a query asks, in terms of what is stored.
+ * A query's condition in terms of the stored columns.
  * @throws {Fault} validation_failed naming `query`, the term and what it expects.
  */
 export function conditionOf(keys: TenantKeys, expression: SearchExpression): SearchCondition {
@@ -59,7 +59,7 @@ function expects(text: string): Fault {
   return invalid("query", `must have ${text}`);
 }
 
-/** A value that is compared as it is written. */
+/** A value that is compared literally. */
 function textOf(term: SearchTerm): string {
   const { field, value, position } = term;
   if (value.kind === "range") {
@@ -101,7 +101,7 @@ function spanOf(term: SearchTerm) {
   return span;
 }
 
-/** `/a/*` is everything in the container and below it; without the asterisk it is the container alone. */
+/** `/a/*` matches the container and everything below it; `/a/` matches the container alone. */
 function containerCondition(keys: TenantKeys, term: SearchTerm, isNegated: boolean): SearchCondition {
   const { value } = term;
   if (value.kind === "range") throw expects(`a path for container at character ${term.position}`);

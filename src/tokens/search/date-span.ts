@@ -6,12 +6,12 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** The first moment that PostgreSQL would be asked for with five digits of a year. */
+/** The first moment for which PostgreSQL would need a five-digit year. */
 const AFTER_ALL = Date.UTC(10_000, 0, 1);
 
 /**
- * The time that a date stands for: the whole of the last unit that is written. `2021-12-31` is a day, and
- * `2021-12-31T23:59:59Z` a second, so that a range which holds it holds all of it. Undefined for what is no date.
+ * The time span of a date: the whole of its last given unit. `2021-12-31` is a day, and `2021-12-31T23:59:59Z` a
+ * second; a range with this end includes all of it. Undefined for other text.
  */
 export function dateSpan(text: string): TimeSpan | undefined {
   const from = parseIsoTime(text);
@@ -27,12 +27,12 @@ function unitOf(text: string): number {
   return seconds === undefined ? MINUTE : SECOND;
 }
 
-/** The time between two ends; undefined where one of them is no date. */
+/** The time between two ends; undefined if one of them is not a date. */
 export function rangeSpan(from: RangeEnd | undefined, to: RangeEnd | undefined): TimeSpan | undefined {
   const first = from && dateSpan(from.text);
   const last = to && dateSpan(to.text);
   if ((from && !first) || (to && !last)) return undefined;
-  // What lies behind the last year there is: nothing, which a span from then on says as well.
+  // Nothing can follow the last possible year, so the span may start there.
   const behind = first && (first.before ?? new Date(AFTER_ALL - 1));
   return {
     from: from?.isInclusive ? first?.from : behind,

@@ -13,14 +13,14 @@ import type { Way } from "./alternatives.js";
 import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
 
 /**
- * Look-ups of one search: the row of each token that is read, and each of its terms that is asked about. They take 0.4 s on
- * two cores of which nothing else has any, and 1.2 s where three times as much wants to run; a statement may take 2 s.
+ * Look-ups of one search: each token row that is read, and each of its terms that is checked. They take 0.4 s on two
+ * idle cores, and 1.2 s on cores with three times their load; a statement may take 2 s.
  */
 const MOST_LOOK_UPS = 100_000;
 
 /**
- * A page of the tokens that meet any of the ways, newest first. All that the narrowest of its terms lead to are read.
- * @throws {Fault} validation_failed naming `query` where those are too many.
+ * A page of the tokens that meet any of the ways, newest first. Reads every token of the narrowest terms.
+ * @throws {Fault} validation_failed naming `query` if there are too many.
  */
 export async function findMatches(
   tx: Transaction,
@@ -42,8 +42,8 @@ export async function findMatches(
 }
 
 /**
- * The sources by which the fewest tokens are read: of one plan, and of each of its choices one.
- * @throws {Fault} validation_failed where that is more than `most`.
+ * The sources that read the fewest tokens: those of one plan, with one source for each of its choices.
+ * @throws {Fault} validation_failed if they read more than `most`.
  */
 async function narrowest(
   tx: Transaction,

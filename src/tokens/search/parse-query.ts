@@ -1,6 +1,6 @@
 import { QueryReader, type SearchTerm } from "./query-reader.js";
 
-/** What a query asks for. NOT stands at terms only: elsewhere it is moved inwards. */
+/** A parsed query. NOT applies to terms only: elsewhere it is moved inwards. */
 export type SearchExpression =
   | { readonly kind: "term"; readonly term: SearchTerm; readonly isNegated: boolean }
   | { readonly kind: "all" | "any"; readonly of: readonly SearchExpression[] };
@@ -34,7 +34,7 @@ function allOf(reader: QueryReader, isNegated: boolean): SearchExpression {
   return joined(isNegated ? "any" : "all", of);
 }
 
-/** Leaves the reader at the next word behind it. */
+/** Leaves the reader at the word after the operand. */
 function operand(reader: QueryReader, isNegated: boolean): SearchExpression {
   reader.skipBlanks();
   if (takeNegation(reader)) return operand(reader, !isNegated);
@@ -62,7 +62,7 @@ function isNegation(reader: QueryReader): boolean {
   return reader.next === "!" || reader.next === "-" || reader.isAtWord("NOT");
 }
 
-/** Flat: what is joined in the same way becomes one. */
+/** Flat: nested expressions with the same operator become one. */
 function joined(kind: "all" | "any", of: readonly SearchExpression[]): SearchExpression {
   const [only, ...others] = of;
   if (only && others.length === 0) return only;

@@ -1,12 +1,12 @@
 import { invalid } from "../../base/fault.js";
 
-/** A comparison as it is written: a field, for metadata the name of an entry, and what it is compared with. */
+/** A comparison as written: a field, the key for metadata, and the value to compare with. */
 export interface SearchTerm {
   readonly field: string;
-  /** Behind `metadata.`. */
+  /** The part after `metadata.`. */
   readonly key: string | undefined;
   readonly value: SearchValue;
-  /** Where it stands in the query, counted from 1. */
+  /** The position in the query, counted from 1. */
   readonly position: number;
 }
 
@@ -14,10 +14,10 @@ export type SearchValue =
   | {
       readonly kind: "text";
       readonly text: string;
-      /** An asterisk in quotes stands for itself. */
+      /** A quoted asterisk is literal. */
       readonly isQuoted: boolean;
     }
-  /** The ends as they are written; undefined where there is none. */
+  /** The ends as written; undefined for an open end. */
   | { readonly kind: "range"; readonly from: RangeEnd | undefined; readonly to: RangeEnd | undefined };
 
 export interface RangeEnd {
@@ -28,7 +28,7 @@ export interface RangeEnd {
 /** The characters that end an unquoted text. */
 const BREAKS = /[\s"()]/;
 
-/** Reads a query character by character, and knows where it is. */
+/** Reads a query character by character and tracks its position. */
 export class QueryReader {
   readonly #query: string;
   #at = 0;
@@ -37,7 +37,7 @@ export class QueryReader {
     this.#query = query;
   }
 
-  /** Of the next character, counted from 1. */
+  /** The position of the next character, counted from 1. */
   get position(): number {
     return this.#at + 1;
   }
@@ -46,7 +46,7 @@ export class QueryReader {
     return this.#at >= this.#query.length;
   }
 
-  /** The next character, or the empty text at the end. */
+  /** The next character, or the empty string at the end. */
   get next(): string {
     return this.#query.charAt(this.#at);
   }
@@ -55,14 +55,14 @@ export class QueryReader {
     while (/\s/.test(this.next)) this.#at += 1;
   }
 
-  /** Takes a character, if it is the next one. */
+  /** Consumes a character if it is the next one. */
   take(character: string): boolean {
     if (this.next !== character) return false;
     this.#at += 1;
     return true;
   }
 
-  /** Whether a word such as AND comes next, and ends there. */
+  /** Whether the next word is this one, such as AND. */
   isAtWord(word: string): boolean {
     return this.#query.startsWith(word, this.#at) && /^$|[\s(]/.test(this.#query.charAt(this.#at + word.length));
   }
@@ -73,7 +73,7 @@ export class QueryReader {
     return true;
   }
 
-  /** @throws {Fault} validation_failed naming `query`, the place, and what should stand there. */
+  /** @throws {Fault} validation_failed naming `query`, the position, and what is expected there. */
   refuse(expected: string, position = this.position): never {
     throw invalid("query", `must have ${expected} at character ${position}`);
   }
@@ -105,7 +105,7 @@ export class QueryReader {
     return { kind: "text", text, isQuoted };
   }
 
-  /** `[a TO b]` holds its ends, `{a TO b}` does not; an asterisk stands for no end. */
+  /** `[a TO b]` includes its ends, `{a TO b}` does not; an asterisk is an open end. */
   #range(): SearchValue {
     const holdsFirst = this.take("[");
     if (!holdsFirst) this.take("{");
@@ -134,7 +134,7 @@ export class QueryReader {
     return word;
   }
 
-  /** Up to a character that ends it. A backslash keeps what follows. */
+  /** Reads up to a character in `end`. A backslash escapes the next character. */
   #plain(end: RegExp): string {
     let text = "";
     while (!this.isAtEnd && !end.test(this.next)) text += this.#character();
@@ -152,7 +152,7 @@ export class QueryReader {
     return text;
   }
 
-  /** One character of a text, or the one behind a backslash. */
+  /** One character of a text, or the escaped one after a backslash. */
   #character(): string {
     this.take("\\");
     if (this.isAtEnd) this.refuse("a character behind the backslash");

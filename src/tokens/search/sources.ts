@@ -3,10 +3,10 @@ import type { TokenSource, TokenTest } from "../../store/token-search.js";
 import type { ScopeAlternative } from "../../store/token-selection.js";
 import type { Way } from "./alternatives.js";
 
-/** Sources of which any one leads to all tokens of a way, or of a part of a scope. */
+/** Alternative sources: each one contains all tokens of a way, or of a part of a scope. */
 export type Choice = readonly TokenSource[];
 
-/** The sources of each way: what must hold for it and has an index. All tokens of its time, where nothing has. */
+/** The sources of each way: its required tests that have an index. If none has one, all tokens of its time span. */
 export function choicesOf(ways: readonly Way[]): Choice[] {
   return ways.map((way) => {
     const holding = [...way.values()].filter(({ isNegated }) => !isNegated).map(({ test }) => test);
@@ -16,7 +16,7 @@ export function choicesOf(ways: readonly Way[]): Choice[] {
   });
 }
 
-/** The time in which tokens must have been created to meet all of these tests. */
+/** The span of creation times that all these tests require. */
 export function spanOf(tests: readonly TokenTest[]): TimeSpan {
   return tests.flatMap((test) => (test.kind === "created_at" ? [test.span] : [])).reduce(intersectSpans, ANY_TIME);
 }
@@ -36,8 +36,8 @@ function sourceOf(test: TokenTest, span: TimeSpan): TokenSource | undefined {
 }
 
 /**
- * The sources that a scope of the caller consists of, one choice for each of its alternatives; undefined where it is about
- * something else than containers and single tokens.
+ * The sources of a caller's scope, one choice for each of its alternatives. Undefined if the scope concerns anything
+ * other than containers and single tokens.
  */
 export function choicesOfScope(scope: readonly ScopeAlternative[]): Choice[] | undefined {
   const choices = scope.map((alternative) =>

@@ -1,19 +1,19 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 
-/** Digits of an entry's key: from the shortest BIN to the longest that issuers are known by. */
+/** Digits of a key: from the shortest BIN to the longest one in use. */
 const SHORTEST = 6;
 const LONGEST = 11;
 
 /**
- * What an operator knows about card issuers, by the first digits of their numbers. The details are handed out as they
- * are, as `enrichments.bin_details`.
+ * The operator's data about card issuers, by the first digits of their numbers. The details are returned unchanged, as
+ * `enrichments.bin_details`.
  */
 export class BinTable {
   readonly #entries: ReadonlyMap<string, JsonObject>;
 
   /**
    * @param table an object from the first 6 to 11 digits to details such as `{"card_brand": "VISA", "type": "Credit"}`.
-   * @throws an Error, meant for the operator, for anything else.
+   * @throws an Error with a message for the operator, for anything else.
    */
   constructor(table: Json) {
     if (!isJsonObject(table)) throw new Error("A BIN table must be a JSON object from first digits to details.");
@@ -27,7 +27,7 @@ export class BinTable {
     );
   }
 
-  /** The details for the most digits that `number` begins with. */
+  /** The details of the longest key that `number` begins with. */
   find(number: string): JsonObject | undefined {
     for (let length = LONGEST; length >= SHORTEST; length -= 1) {
       const details = this.#entries.get(number.slice(0, length));

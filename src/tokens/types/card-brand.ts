@@ -1,4 +1,4 @@
-/** The brands that answers may name. The last three are known from a BIN table only. */
+/** The brands in answers. The last three are known only from a BIN table. */
 export const cardBrands = [
   "american-express",
   "diners-club",
@@ -19,8 +19,8 @@ export type CardBrand = (typeof cardBrands)[number];
 
 /**
  * First digits, single or as a range, by brand: facts from the networks' published ranges as gathered in Braintree's
- * credit-card-type 10.3 (MIT). Brands that answers cannot name (Maestro, Verve, Troy, ...) are not in it; 62 and 81 as
- * a whole are UnionPay's (ISO/IEC 7812 register), the numbers shared with Discover included.
+ * credit-card-type 10.3 (MIT). Leaves out brands that answers cannot name (Maestro, Verve, Troy, ...). All of 62 and 81
+ * is UnionPay's (ISO/IEC 7812 register), including the numbers shared with Discover.
  */
 const ranges: Readonly<Partial<Record<CardBrand, string>>> = {
   "american-express": "34 37",
@@ -44,7 +44,7 @@ interface BrandRange {
   readonly last: string;
 }
 
-/** Longest first: elo's six digits lie inside ranges of visa and discover. */
+/** Longest first: elo's six digits are inside ranges of visa and discover. */
 const longestFirst: readonly BrandRange[] = cardBrands
   .flatMap((brand) =>
     (ranges[brand]?.split(" ") ?? []).map((range) => {
@@ -54,7 +54,7 @@ const longestFirst: readonly BrandRange[] = cardBrands
   )
   .sort((one, other) => other.first.length - one.first.length);
 
-/** The brand of a card number, or undefined for one that no listed brand issues. */
+/** The brand of a card number, or undefined if no listed brand matches. */
 export function cardBrand(number: string): CardBrand | undefined {
   return longestFirst.find(({ first, last }) => {
     const prefix = number.slice(0, first.length);

@@ -8,14 +8,14 @@ import type { TokenType } from "./token-type.js";
 const NUMBER_EXPECTATION =
   "must be a card number: a text of 13 to 19 digits with a valid check digit, without separators";
 
-/** Any number with a valid check digit is taken, test numbers included. */
+/** Accepts any number with a valid check digit, including test numbers. */
 function isCardNumber(text: string): boolean {
   return /^\d{13,19}$/.test(text) && passesLuhn(text);
 }
 
 const fields: Readonly<Record<string, FieldRule>> = {
   number: { required: true, expectation: NUMBER_EXPECTATION, check: textThat(isCardNumber) },
-  // A card that has expired is still data worth keeping: no comparison with today.
+  // No comparison with today: an expired card is still worth storing.
   expiration_month: {
     required: false,
     expectation: "must be a month from 1 to 12",
@@ -29,12 +29,12 @@ const fields: Readonly<Record<string, FieldRule>> = {
   cvc: { required: false, expectation: "must be a text of three or four digits", check: checkCvc },
 };
 
-/** Forms give "07" and "2030" as text: what has at most so many digits is taken as the number that it is. */
+/** Forms send "07" and "2030" as strings: a string of at most `most` digits becomes a number. */
 function fromDigits(value: Json, most: number): Json {
   return typeof value === "string" && /^\d+$/.test(value) && value.length <= most ? Number(value) : value;
 }
 
-/** Published clients send numbers too. One of fewer digits has lost a leading zero, or never was a cvc. */
+/** Published clients also send numbers. A number with fewer digits has lost a leading zero, or never was a cvc. */
 function checkCvc(value: Json): string | undefined {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && /^\d{3,4}$/.test(text) ? text : undefined;

@@ -1,13 +1,13 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 
 /**
- * The masks of types, in plain code: what their expressions give. Most answers show one, and evaluating the expressions took
- * 17.7 KB and a tenth of a read of a card.
+ * The default masks of types as plain code, equal to their expressions. Most answers show one, and evaluating the
+ * expressions took 17.7 KB and a tenth of a card read.
  */
 
 const SHOWN = 4;
 
-/** As `reveal_last: 4`: all but the last four characters are hidden, and hyphens stay. */
+/** Like `reveal_last: 4`: hides all but the last four characters, and keeps hyphens. */
 function revealLastFour(text: string): string {
   const characters = [...text];
   const hidden = characters.length - SHOWN;

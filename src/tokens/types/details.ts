@@ -4,7 +4,7 @@ import type { BinTable } from "./bin-table.js";
 import { type CardBrand, cardBrand, cardBrands } from "./card-brand.js";
 import type { TokenType } from "./token-type.js";
 
-/** What a card may be told apart by without its number. What is not known is absent. */
+/** Card properties that identify a card without its number. Unknown ones are absent. */
 export interface CardDetails {
   readonly bin: string;
   readonly last4: string;
@@ -14,13 +14,13 @@ export interface CardDetails {
   readonly funding?: "credit" | "debit" | "prepaid";
 }
 
-/** What a bank account may be told apart by without its number. */
+/** Bank account properties that identify an account without its number. */
 export interface BankDetails {
   readonly routing_number: string;
   readonly account_number_last4: string;
 }
 
-/** The objects that an answer shows beside the data of a token. `data` has been normalized by `type`. */
+/** The detail objects that an answer shows beside a token's data. `data` has been normalized by `type`. */
 export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { card?: CardDetails; bank?: BankDetails } {
   if (type.details === "bank") {
     const bank = bankDetails(data);
@@ -31,8 +31,8 @@ export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { ca
 }
 
 /**
- * What detokenization expressions see as `enrichments`: `card_details` for every card, `bin_details` where a BIN table
- * knows its issuer. Undefined for other types.
+ * `enrichments` of detokenization expressions: `card_details` for every card, `bin_details` if a BIN table has its
+ * issuer. Undefined for other types.
  */
 export function enrichments(type: TokenType, data: Json, bins?: BinTable): JsonObject | undefined {
   const number = type.details === "card" ? cardNumberOf(data) : undefined;
@@ -80,7 +80,7 @@ function binOf(number: string): string {
   return number.slice(0, binLength(number.length));
 }
 
-/** BIN tables write brands in capitals and with blanks: "AMERICAN EXPRESS". */
+/** BIN tables write brands in capitals with spaces: "AMERICAN EXPRESS". */
 function knownBrand(name: Json | undefined): CardBrand | undefined {
   if (typeof name !== "string") return undefined;
   const normal = name.trim().toLowerCase().replaceAll(/[ _]+/g, "-");

@@ -2,21 +2,21 @@ import { invalid } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../../base/json.js";
 
-/** How one field of structured data is checked. `check` gives the value to store, or undefined for a wrong one. */
+/** The rule of one field of structured data. `check` returns the value to store, or undefined for an invalid one. */
 export interface FieldRule {
   readonly required: boolean;
   readonly expectation: string;
   readonly check: (value: Json) => Json | undefined;
 }
 
-/** Unknown names appear in the fault; this many characters of them tell which is meant. */
+/** Faults include unknown names up to this many characters, enough to recognize them. */
 const LONGEST_NAME = 100;
 
 /**
- * Checks an object field by field and gives those it has in the order of `rules`, so that equal data is stored alike. Null
- * counts as absent. Fields without a rule are refused: what is misspelt would otherwise be stored and never found.
+ * Checks an object field by field and returns the fields in the order of `rules`: equal data is stored identically.
+ * Null means absent. Fields without a rule are refused, because a misspelled field would be stored and never found.
  *
- * @throws one fault that names every wrong field as `data.<name>`.
+ * @throws one fault that names every invalid field as `data.<name>`.
  */
 export function checkFields(data: Json, kind: string, rules: Readonly<Record<string, FieldRule>>): JsonObject {
   if (!isJsonObject(data)) throw invalid("data", `must be an object with the fields of a ${kind}`);
@@ -36,12 +36,12 @@ export function checkFields(data: Json, kind: string, rules: Readonly<Record<str
   return checked;
 }
 
-/** A check for texts: those that match, as they are. */
+/** Accepts matching strings unchanged. */
 export function textThat(matches: (text: string) => boolean): FieldRule["check"] {
   return (value) => (typeof value === "string" && matches(value) ? value : undefined);
 }
 
-/** A check for whole numbers of a range, its ends included. */
+/** Accepts whole numbers in a range, including its ends. */
 export function wholeNumberFrom(least: number, most: number): FieldRule["check"] {
   return (value) =>
     typeof value === "number" && Number.isInteger(value) && value >= least && value <= most ? value : undefined;

@@ -1,7 +1,7 @@
 import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
 
-/** Nine digits with single hyphens between any of them: where they stand is kept, not checked. */
+/** Nine digits with single hyphens between any of them. The positions of hyphens are kept and not checked. */
 function hasNineDigits(text: string): boolean {
   return /^\d(?:-?\d){8}$/.test(text);
 }

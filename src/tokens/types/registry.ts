@@ -19,7 +19,7 @@ export const tokenTypes: readonly TokenType[] = [
 
 const byName: ReadonlyMap<string, TokenType> = new Map(tokenTypes.map((type) => [type.name, type]));
 
-/** The type that a request names. Throws a fault on `field` that lists those that exist. */
+/** The type that a request names. Throws a fault on `field` that lists the existing types. */
 export function tokenType(name: string, field = "type"): TokenType {
   const type = byName.get(name);
   if (type === undefined) throw invalid(field, `must be one of: ${[...byName.keys()].join(", ")}`);

@@ -3,7 +3,7 @@ import { maskText } from "./default-mask.js";
 import { textThat } from "./fields.js";
 import type { TokenType } from "./token-type.js";
 
-/** What types whose data is one text differ in. */
+/** The differences between types whose data is one string. */
 export interface TextTypeOptions
   extends Pick<TokenType, "name" | "displayName" | "containers">,
     Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details">> {
@@ -11,7 +11,7 @@ export interface TextTypeOptions
   readonly matches: (text: string) => boolean;
 }
 
-/** A type whose data is one text, which its mask shows the last four characters of. */
+/** A type whose data is one string; its mask shows the last four characters. */
 export function textType({ expectation, matches, ...options }: TextTypeOptions): TokenType {
   const check = textThat(matches);
   return {

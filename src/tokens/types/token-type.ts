@@ -1,23 +1,23 @@
 import type { Json } from "../../base/json.js";
 
-/** What the service knows of a kind of data: how it is checked and what a token of it has when its creator says nothing. */
+/** A kind of data: how it is validated, and the defaults of its tokens. */
 export interface TokenType {
   /** As in `type` of a token. */
   readonly name: string;
-  /** For people, in the list of entity types. */
+  /** The display name in the list of entity types. */
   readonly displayName: string;
-  /** Checks data and puts it into the form that is stored. Throws a fault that names each field that is wrong. */
+  /** Validates data and returns its stored form. Throws a fault that names each invalid field. */
   normalize(data: Json): Json;
-  /** Containers of a token that names none. */
+  /** Default containers. */
   readonly containers: readonly string[];
-  /** Mask of a token that has none; null shows nothing. */
+  /** Default mask; null shows nothing. */
   readonly mask: Json;
-  /** What {@link mask} shows of data, where plain code can tell; undefined: evaluate it. */
+  /** The result of {@link mask} on data, if plain code can compute it; undefined: evaluate the mask. */
   applyMask?(data: Json): Json | undefined;
-  /** Text to fingerprint. */
+  /** The expression of the text to fingerprint. */
   readonly fingerprintExpression: string;
-  /** Search indexes of a token that names none. */
+  /** Default search indexes. */
   readonly searchIndexes: readonly string[];
-  /** Which object answers carry beside the data. */
+  /** The detail object that answers carry beside the data. */
   readonly details: "card" | "bank" | null;
 }

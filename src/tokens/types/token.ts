@@ -1,6 +1,6 @@
 import type { TokenType } from "./token-type.js";
 
-/** Data of any shape, about which nothing is known and of which nothing is shown. */
+/** Data of any shape. Its mask shows nothing. */
 export const token: TokenType = {
   name: "token",
   displayName: "Token",

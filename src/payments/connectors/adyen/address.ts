@@ -2,10 +2,10 @@ import type { ConnectorContext } from "../../connector.js";
 import { fieldOf } from "../fields.js";
 
 const VERSION = "/v71";
-/** Part of a host name, and no more: it must not be able to name another host. */
+/** Only part of a host name: it must not be able to name another host. */
 const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 
-/** Where the connection's environment is; undefined for a live one whose prefix is missing or no part of a name. */
+/** The address of the connection's environment. Undefined for a live connection whose prefix is missing or invalid. */
 export function adyenAddress(context: ConnectorContext, configured: string | undefined): string | undefined {
   if (configured !== undefined) return configured + VERSION;
   const prefix = fieldOf(context, "live_endpoint_prefix");
@@ -14,7 +14,7 @@ export function adyenAddress(context: ConnectorContext, configured: string | und
   return `https://${prefix}-checkout-live.adyenpayments.com/checkout${VERSION}`;
 }
 
-/** What `mode` says; where it is left out, whether there is a prefix to be live at. */
+/** The value of `mode`. Default: live if there is a live prefix. */
 export function adyenMode(context: Pick<ConnectorContext, "fields">): string {
   return fieldOf(context, "mode") ?? (fieldOf(context, "live_endpoint_prefix") === undefined ? "test" : "live");
 }

@@ -23,7 +23,7 @@ import { readAdyenWebhook } from "./webhook.js";
 
 const NO_ADDRESS: ProviderCodes = { rawDescription: "The connection has no usable live_endpoint_prefix." };
 
-/** Adyen's Checkout API. It cannot be asked how a payment stands: webhooks tell, or the same request sent again. */
+/** Adyen's Checkout API. It has no call to get a payment's state: webhooks report it, or a repeated request does. */
 export function adyenConnector(address?: string): Connector {
   const requestsFor = (context: ConnectorContext) => {
     const base = adyenAddress(context, address);
@@ -86,13 +86,13 @@ async function authorize(
   }
   const standing = standingOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
   if (standing.kind === "failed" && standing.errorCode === "invalid_operation") {
-    // The buyer would need something other than a page: nobody will come to approve this one.
+    // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancelByReference(request.reconciliationId, `${request.idempotencyKey}-x`));
   }
   return standing;
 }
 
-/** Captures, cancellations and refunds are taken on; a webhook tells how they ended. */
+/** Adyen accepts captures, cancellations and refunds, and reports their end by webhook. */
 async function modify(
   requests: Requests,
   context: ConnectorContext,
@@ -115,8 +115,8 @@ async function modify(
 }
 
 /**
- * Hands in what the buyer brought back. The buyer may have made it up, or bring the result of another payment: only an
- * answer that names this payment counts.
+ * Submits the buyer's return data. The buyer may have forged it, or send the result of another payment: only an answer
+ * that names this payment counts.
  */
 async function finishApproval(
   requests: Requests,
@@ -145,7 +145,7 @@ async function checkCredentials(requests: Requests, context: ConnectorContext): 
   const reply = await callJson(context, requests.paymentMethods());
   if (reply.kind !== "json") return { kind: "unclear" };
   if (reply.status === 200) return { kind: "accepted" };
-  // 901: the merchant account does not exist, or the key is not for it.
+  // 901: the merchant account does not exist, or the key belongs to another one.
   const isRefused = [401, 403].includes(reply.status) || textAt(reply.body, "errorCode") === "901";
   return { kind: isRefused ? "refused" : "unclear" };
 }

@@ -23,10 +23,10 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   "905": "invalid_service_configuration",
 };
 
-/** The first request with the key has not ended. */
+/** The first request with this key is still running. */
 const STILL_RUNNING = "704";
 
-/** The service asks to repeat the request, or it repeats itself: how the first one ended is open. */
+/** The service asks to repeat the request, or is still processing it: the end of the first one is unknown. */
 export function isOpenError(body: JsonObject, header: string | undefined): boolean {
   return textAt(body, "errorCode") === STILL_RUNNING || header === "true";
 }

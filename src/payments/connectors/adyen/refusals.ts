@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../error-code.js";
 
-/** `refusalReasonCode`, its text in webhooks, and what it means to us (orchestration.md 4.3). */
+/** `refusalReasonCode`, its text in webhooks, and our error code (orchestration.md 4.3). */
 const REFUSALS: readonly (readonly [code: string, reason: string, error: ErrorCode])[] = [
   ["2", "Refused", "issuer_decline"],
   ["3", "Referral", "issuer_decline"],
@@ -48,13 +48,13 @@ export function errorOfRefusal(code: string | undefined): ErrorCode {
   return BY_CODE.get(code ?? "") ?? "other_decline";
 }
 
-/** Webhooks have the text alone, and some accounts append the issuer's. */
+/** Webhooks carry only the text, and some accounts append the issuer's. */
 export function errorOfReason(reason: string | undefined): ErrorCode {
   const text = (reason ?? "").toLowerCase();
   return BY_REASON.get(text) ?? BY_REASON.get(text.split(/\s*[:;|]/)[0] ?? "") ?? "other_decline";
 }
 
-/** Why a modification did not happen, by the `reason` of its webhook. */
+/** Maps the `reason` of a modification's webhook to why it did not happen. */
 export function errorOfModification(reason: string | undefined): ErrorCode {
   const text = reason ?? "";
   if (/insufficient balance|amount.*(?:high|exceed)/i.test(text)) return "invalid_amount";

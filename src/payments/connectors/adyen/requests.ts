@@ -8,7 +8,9 @@ import { type MetadataLimits, passedOn } from "../metadata.js";
 
 const METADATA: MetadataLimits = { pairs: 20, keyLength: 20, valueLength: 80, key: /^[\w.-]+$/ };
 
-/** 3DS needs a browser's description; ours is a server's, and the page that the buyer is sent to reads the true one. */
+/**
+ * 3DS requires a browser description. This one describes a server; the page that the buyer opens reads the real one.
+ */
 const BROWSER: JsonObject = {
   userAgent: "Mozilla/5.0 (compatible; Cloakroom)",
   acceptHeader: "*/*",
@@ -40,7 +42,7 @@ export class AdyenRequests {
     return this.#post("/payments", request.idempotencyKey, {
       amount: { ...amount },
       reference: request.reconciliationId,
-      // Required even where nobody will be sent anywhere.
+      // Required even without a redirect.
       returnUrl: request.returnUrl,
       paymentMethod: cardOf(request),
       storePaymentMethod: false,
@@ -48,7 +50,8 @@ export class AdyenRequests {
       ...(request.intent === "capture" ? { captureDelayHours: 0 } : { additionalData: { manualCapture: "true" } }),
       ...authenticationOf(request),
       ...(request.country === undefined ? {} : { countryCode: request.country }),
-      // Webhooks bring it back: they alone tell of a payment whose answer was lost, and not what was asked for.
+      // Webhooks return this metadata. If the answer was lost, only they report the payment, and they omit the
+      // request's details.
       metadata: passedOn(
         METADATA,
         { intent: request.intent, external_identifier: request.externalIdentifier },
@@ -69,7 +72,7 @@ export class AdyenRequests {
     return this.#post(`${paymentPath(providerId)}/cancels`, idempotencyKey, { reference });
   }
 
-  /** Cancels whatever payment has our reference, known to us or not. */
+  /** Cancels any payment with our reference, even one whose id we do not know. */
   cancelByReference(reference: string, idempotencyKey: string): ProviderCall {
     return this.#post("/cancels", idempotencyKey, { paymentReference: reference, reference });
   }
@@ -120,7 +123,7 @@ function cardOf(request: AuthorizationRequest): JsonObject {
   };
 }
 
-/** Who acts, and under which agreement (the table in orchestration.md 5.2). */
+/** The initiator of the payment and its agreement (the table in orchestration.md 5.2). */
 function interactionOf({
   paymentSource,
   isMerchantInitiated,
@@ -133,7 +136,7 @@ function interactionOf({
   return {
     shopperInteraction: isPresent ? "Ecommerce" : "ContAuth",
     recurringProcessingModel: paymentSource === "recurring" ? "Subscription" : unscheduled,
-    // Required beside a model. We know no shoppers, and the card is kept here, not there.
+    // Required with a processing model. We know no shoppers, and Adyen does not store the card.
     shopperReference: reconciliationId,
   };
 }
@@ -145,7 +148,7 @@ function authenticationOf({ threeDS, isMerchantInitiated }: AuthorizationRequest
     channel: "Web",
     browserInfo: BROWSER,
     authenticationData: { threeDSRequestData: { nativeThreeDS: "disabled" } },
-    // Buyers are led by addresses alone: there is no page of ours that could send a form.
+    // Buyers are redirected by address only: we have no page that could submit a form.
     redirectToIssuerMethod: "GET",
     redirectFromIssuerMethod: "GET",
   };

@@ -8,14 +8,14 @@ import { objectAt, textAt, wholeAt } from "../read-json.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
 import { errorOfRefusal } from "./refusals.js";
 
-/** What was asked for, and whether the buyer was there to answer. */
+/** The request's intent, and whether the buyer was present. */
 export interface Asked {
   readonly intent: Intent;
   readonly money: Money;
   readonly isAfterApproval: boolean;
 }
 
-/** How a payment stands by its `resultCode` (orchestration.md 4.2). What the table does not know is `processing`. */
+/** Maps `resultCode` to the payment's state (orchestration.md 4.2). Unknown codes are `processing`. */
 export function standingOf(body: JsonObject, asked: Asked): PaymentStanding {
   const providerId = textAt(body, "pspReference");
   const resultCode = textAt(body, "resultCode") ?? "";
@@ -110,7 +110,7 @@ const AVS: Readonly<Record<string, AvsCode>> = {
   22: "partial_match_name",
 };
 
-/** 11 and 42: the buyer did not pass, or the authentication broke (orchestration.md 4.3). */
+/** 11 and 42: the buyer failed authentication, or authentication broke (orchestration.md 4.3). */
 const THREE_DS_REFUSALS: Readonly<Record<string, ThreeDSOutcome["status"]>> = {
   11: "declined",
   39: "error",

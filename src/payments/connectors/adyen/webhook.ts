@@ -11,10 +11,10 @@ import { hmac, isSame } from "../signature.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
 import { errorOfModification, errorOfReason } from "./refusals.js";
 
-/** Adyen repeats a webhook until it reads this. */
+/** Adyen repeats a webhook until it receives this text. */
 const RECEIPT = "[accepted]";
 
-/** Every item is signed for itself; one that is not spoils the whole. */
+/** Each item has its own signature. One invalid signature rejects the whole delivery. */
 export function readAdyenWebhook(context: ConnectorContext, { body }: WebhookDelivery): WebhookReading {
   const key = fieldOf(context, "hmac_key");
   if (key === undefined || !/^(?:[0-9A-Fa-f]{2}){16,}$/.test(key)) return { kind: "unverified" };
@@ -28,7 +28,7 @@ export function readAdyenWebhook(context: ConnectorContext, { body }: WebhookDel
     signed.push(item);
   }
   if (signed.length === 0) return { kind: "unverified" };
-  // One address may get the webhooks of a company's other accounts too.
+  // The same address may also receive webhooks of the company's other accounts.
   const ours = signed.filter((item) => item.merchantAccountCode === fieldOf(context, "merchant_account"));
   return { kind: "verified", events: ours.flatMap(eventsOf), receipt: RECEIPT };
 }
@@ -56,7 +56,7 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
   const eventId = `${eventCode}:${own ?? ""}:${textAt(item, "success") ?? ""}`.slice(0, 200);
   const merchantReference = textAt(item, "merchantReference");
   const payment = { reconciliationId: merchantReference, providerId: original ?? own };
-  // Adyen names the refund by the reference that we gave it, and the payment by its own id.
+  // Adyen identifies the refund by our reference and the payment by its own id.
   const refund = { eventId, payment: { providerId: original } };
   switch (eventCode) {
     case "AUTHORISATION":
@@ -129,7 +129,7 @@ function lapsed(item: JsonObject, providerId: string): PaymentStanding {
   return { kind: "voided", providerId, expired: true, ...stated(item), ...at(item) };
 }
 
-/** Whether a modification happened. Events that only tell of failure succeed in doing so. */
+/** Whether a modification happened. For events that only report failures, `success` means that it failed. */
 function modification(item: JsonObject, tellsSuccess: boolean): FollowUpOutcome {
   const { codes } = stated(item);
   if (!isSuccess(item) || !tellsSuccess) return refused(errorOfModification(textAt(item, "reason")), codes);

@@ -6,10 +6,10 @@ import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { isOpenMessage } from "./reason-codes.js";
 
-/** An answer of the one endpoint, whose HTTP status is always 200. */
+/** An answer of the single endpoint, whose HTTP status is always 200. */
 export type Answer =
   | { readonly kind: "ok"; readonly body: JsonObject }
-  /** The request itself was refused. `code` is that of the message, or the HTTP status where there was none. */
+  /** The request itself was refused. `code` is the message's code, or the HTTP status if there is no message. */
   | {
       readonly kind: "refused";
       readonly code: string | undefined;

@@ -21,10 +21,13 @@ import { codesOf, DUPLICATE, outcomeOf } from "./standing.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";
-/** More than was taken would go back. */
+/** The refund exceeds the captured amount. */
 const TOO_MUCH = "55";
 
-/** Authorize.net's JSON endpoint. It has no idempotency keys: our reference is looked for before anything is sent again. */
+/**
+ * Authorize.net's JSON endpoint. It has no idempotency keys, so we look for our reference before sending a request
+ * again.
+ */
 export function authorizenetConnector(address?: string): Connector {
   const requestsFor = (context: ConnectorContext) => new AuthorizenetRequests(address, context);
   const lookUp = (context: ConnectorContext, payment: PaymentReference) =>
@@ -92,14 +95,14 @@ async function capture(
   const outcome = followUp(await ask(context, requests.capture(payment.providerId, payment.reconciliationId, amount)));
   if (outcome.kind === "done") return { ...outcome, amount: money.amount };
   if (outcome.kind !== "refused" || outcome.codes.rawCode !== ALREADY_CAPTURED) return outcome;
-  // By an earlier request of ours, whose answer was lost.
+  // An earlier request of ours whose answer was lost did it.
   const found = await lookUpTransaction(requests, context, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
   const { standing } = found;
   return standing.kind === "captured" ? { kind: "done", amount: standing.amount, codes: outcome.codes } : outcome;
 }
 
-/** A void would also take back what is captured and not yet settled: so how the payment stands is asked first. */
+/** A void would also reverse a captured payment that is not settled, so this looks up the payment's state first. */
 async function release(
   requests: Requests,
   context: ConnectorContext,
@@ -114,7 +117,7 @@ async function release(
   return followUp(await ask(context, requests.void(standing.providerId, payment.reconciliationId)));
 }
 
-/** Needs the card's last digits, and looks first for a refund that an earlier request of ours made. */
+/** Needs the card's last digits, and first looks for a refund made by an earlier request of ours. */
 async function refund(
   requests: Requests,
   context: ConnectorContext,
@@ -134,7 +137,7 @@ async function refund(
   const outcome = followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
   const { rawCode } = outcome.codes;
   if (outcome.kind !== "refused" || (rawCode !== DUPLICATE && rawCode !== TOO_MUCH)) return outcome;
-  // An earlier request of ours may be what is in its way, settled by now.
+  // An earlier request of ours, settled by now, may be the conflict.
   const made = await findRefund(requests, context, reference, true);
   if (made.kind !== "absent") return made;
   return rawCode === DUPLICATE ? { kind: "unknown", codes: outcome.codes } : outcome;

@@ -13,16 +13,16 @@ import { standingOf } from "./standing.js";
 const MOST_PAGES = 10;
 const HOUR_MS = 3_600_000;
 /**
- * For so long the service knows duplicates (8 h, less what a request is on its way and clocks differ): what was not found
- * may be sent again.
+ * The service detects duplicates for 8 h, less the request's duration and the clock difference. Within this time, a
+ * request that was not found may be sent again.
  */
 const DUPLICATES_KNOWN_MS = 7.5 * HOUR_MS;
-/** Batches are listed for 31 days at most in one request. */
+/** One request lists the batches of at most 31 days. */
 const SETTLED_LISTED_MS = 30 * 24 * HOUR_MS;
 const CLOCK_SKEW_MS = HOUR_MS;
-/** Refused at once: nothing of the sort is there, and the same may be asked for again. */
+/** Refused immediately: no transaction exists, and the request may be repeated. */
 const REFUSED: readonly (string | undefined)[] = ["declined", "generalError", "communicationError"];
-/** Refused after it was taken on. */
+/** Refused after it was accepted. */
 const FAILED: readonly (string | undefined)[] = ["settlementError", "failedReview"];
 const REVIEWED: readonly (string | undefined)[] = ["underReview", "FDSPendingReview"];
 const RETURNED: readonly (string | undefined)[] = ["refundPendingSettlement", "refundSettledSuccessfully"];
@@ -35,7 +35,9 @@ interface Listed {
 }
 type Search = Listed | Unknown | { readonly kind: "absent" };
 
-/** How a payment stands: by its id where it is known, else by our reference among what is settled or not. */
+/**
+ * Looks up the payment's state by its id, or by our reference among settled and unsettled transactions if it has no id.
+ */
 export async function lookUpTransaction(
   requests: AuthorizenetRequests,
   context: ConnectorContext,
@@ -61,8 +63,8 @@ export async function lookUpTransaction(
 }
 
 /**
- * How a refund stands that an earlier request of ours may have made. While the service knows duplicates it is enough to
- * look among what is not settled; `everywhere` looks further all the same.
+ * Looks up the state of a refund that an earlier request of ours may have made. While the service detects duplicates,
+ * it is enough to search the unsettled transactions; `everywhere` searches all of them regardless.
  */
 export async function findRefund(
   requests: AuthorizenetRequests,
@@ -78,20 +80,20 @@ export async function findRefund(
   const codes = { rawCode: status };
   if (RETURNED.includes(status)) return { kind: "done", providerId: transId, codes: {} };
   if (REFUSED.includes(status)) return { kind: "absent" };
-  // By the merchant, before it was settled.
+  // The merchant voided it before settlement.
   if (status === "voided") return refused("canceled", codes);
   if (FAILED.includes(status)) return refused("service_error", codes);
   return REVIEWED.includes(status) ? { kind: "accepted", providerId: transId, codes } : { kind: "unknown", codes };
 }
 
-/** What `getTransactionDetailsRequest` was answered with. */
+/** The transaction in an answer to `getTransactionDetailsRequest`. */
 export function transactionIn(answer: Answer): JsonObject | undefined {
   return answer.kind === "ok" ? objectAt(answer.body, "transaction") : undefined;
 }
 
 /**
- * What is settled meanwhile is found among the settled, since it is looked for there last. So is what succeeded before a
- * repetition of it was refused, while that one is not settled yet.
+ * The settled transactions are searched last, to find one that settles during the search. The search also finds an
+ * unsettled success that precedes a refused repetition.
  */
 async function findAnywhere(
   requests: AuthorizenetRequests,
@@ -112,7 +114,7 @@ function findUnsettled(requests: AuthorizenetRequests, context: ConnectorContext
   return findIn(context, reference, (page) => requests.unsettled(page));
 }
 
-/** Among what was settled since the reference was made. */
+/** Searches the transactions settled since the reference was created. */
 async function findSettled(
   requests: AuthorizenetRequests,
   context: ConnectorContext,
@@ -136,7 +138,7 @@ async function findSettled(
   return refusedOne;
 }
 
-/** The one that was not refused, else a refused one, in a list that comes page by page. */
+/** Searches a paged list. Prefers a transaction that was not refused. */
 async function findIn(
   context: ConnectorContext,
   reference: string,
@@ -160,18 +162,18 @@ async function findIn(
   return unknown("too_many_payments");
 }
 
-/** An answer without the list has no rows; undefined for one that cannot be read. */
+/** Returns no rows for an answer without the list, and undefined for an unreadable answer. */
 function rowsOf(body: JsonObject, key: string): readonly Json[] | undefined {
   const value = valueAt(body, key);
   return value === undefined || value === null || Array.isArray(value) ? listAt(body, key) : undefined;
 }
 
-/** Whether the service may take the same request once more for a new one. */
+/** Whether the service may no longer detect a repeated request as a duplicate. */
 function isForgotten(context: ConnectorContext, reference: string): boolean {
   return ageOf(context, reference) > DUPLICATES_KNOWN_MS;
 }
 
-/** Milliseconds. Our ids begin with those of their making (UUID version 7). */
+/** Milliseconds. Our ids begin with their creation time (UUID version 7). */
 function ageOf({ now }: ConnectorContext, reference: string): number {
   return now.getTime() - (fromBase62(reference, 16)?.readUIntBE(0, 6) ?? 0);
 }

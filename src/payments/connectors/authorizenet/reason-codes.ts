@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../error-code.js";
 
-/** What each means to us, and the response reason codes that mean it (Authorize.net's response code list). */
+/** Our error codes, each with the response reason codes that map to it (Authorize.net's response code list). */
 const REASONS: readonly (readonly [error: ErrorCode, codes: string])[] = [
   ["issuer_decline", "2 3"],
   ["canceled_payment_method", "4"],
@@ -25,7 +25,7 @@ const BY_CODE: ReadonlyMap<string, ErrorCode> = new Map(
   REASONS.flatMap(([error, codes]) => codes.split(" ").map((code): [string, ErrorCode] => [code, error])),
 );
 
-/** `wasDeclined` tells a code that the table does not know from a defect. */
+/** `wasDeclined` separates an unknown decline code from a defect. */
 export function errorOfReason(code: string | undefined, wasDeclined: boolean): ErrorCode {
   return BY_CODE.get(code ?? "") ?? (wasDeclined ? "other_decline" : "invalid_service_request");
 }
@@ -47,7 +47,7 @@ export function errorOfMessage(code: string | undefined): ErrorCode {
   return known ?? "invalid_service_request";
 }
 
-/** Something broke at the service: whether it has acted is open. */
+/** The service failed: it may have executed the request or not. */
 export function isOpenMessage(code: string | undefined): boolean {
   return code === "E00001" || code === "E00053" || code === "E00104";
 }

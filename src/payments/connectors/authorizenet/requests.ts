@@ -5,21 +5,21 @@ import type { AuthorizationRequest } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { isLive, requiredField } from "../fields.js";
 
-/** Seconds in which the same payment is refused as a duplicate: the most that can be asked for. */
+/** Seconds in which a repeated payment is refused as a duplicate. This is the maximum. */
 const DUPLICATE_WINDOW = "28800";
 export const PAGE = 1000;
 
 /**
- * Our reference as an invoice number, which holds 20 characters: the last ones. What is cut off of a UUID of version 7 in
- * base62 changes once in years.
+ * Our reference as an invoice number, which is limited to 20 characters: the last 20. The cut-off start of a base62
+ * UUID of version 7 changes only once in years.
  */
 export function invoiceOf(reference: string): string {
   return reference.slice(-20);
 }
 
 /**
- * Builds the calls for one connection. Orchestration.md 5.4. The order of the properties is part of the format: behind the
- * JSON stands an XML schema.
+ * Builds the calls for one connection. Orchestration.md 5.4. The order of properties is part of the format, because an
+ * XML schema validates the JSON.
  */
 export class AuthorizenetRequests {
   readonly #url: string;
@@ -74,7 +74,7 @@ export class AuthorizenetRequests {
     return this.#transaction(reference, { transactionType: "voidTransaction", refTransId: providerId });
   }
 
-  /** A refund names the card by its last four digits. */
+  /** A refund identifies the card by its last four digits. */
   refund(providerId: string, reference: string, amount: string, lastFour: string): ProviderCall {
     return this.#transaction(reference, {
       transactionType: "refundTransaction",
@@ -137,7 +137,7 @@ function listing(page: number): JsonObject {
   };
 }
 
-/** To the second, as the service's own examples have it. */
+/** To the second, as in the service's own examples. */
 function timeText(time: Date): string {
   return time.toISOString().replace(/\.\d{3}Z$/, "Z");
 }

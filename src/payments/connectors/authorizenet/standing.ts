@@ -11,7 +11,7 @@ import { errorOfReason } from "./reason-codes.js";
 const APPROVED_CODE = "1";
 const DECLINED_CODE = "2";
 const HELD_CODE = "4";
-/** The service took the request for one it had before. */
+/** The service detected a duplicate of an earlier request. */
 export const DUPLICATE = "11";
 
 export interface Asked {
@@ -31,9 +31,9 @@ export function outcomeOf(response: JsonObject, { money, isSale, sentCvc }: Aske
     const known = { providerId, schemeTransactionId, codes: { ...codes, authResponseCode: APPROVED } };
     return { ...known, kind: isSale ? "captured" : "authorized", amount: money.amount };
   }
-  // Held for the merchant's review: authorized or not, as that ends.
+  // Held for the merchant's review, whose result decides.
   if (responseCode === HELD_CODE) return { kind: "processing", providerId, codes };
-  // An earlier request of ours got through: a look-up finds it.
+  // An earlier request of ours succeeded: a look-up finds it.
   if (codes.rawCode === DUPLICATE || responseCode === APPROVED_CODE) return { kind: "unknown", codes };
   return ended(errorOfReason(codes.rawCode, responseCode === DECLINED_CODE), { providerId, codes });
 }
@@ -73,7 +73,7 @@ const AVS: Readonly<Record<string, AvsCode>> = {
   Z: "partial_match_postcode",
 };
 
-/** How a payment stands by `transactionStatus` of its details. What the table does not know is `processing`. */
+/** Maps `transactionStatus` of the details to the payment's state. Unknown values are `processing`. */
 export function standingOf(transaction: JsonObject, providerId: string, currency: string): PaymentStanding {
   const status = textAt(transaction, "transactionStatus") ?? "";
   const schemeTransactionId = textAt(transaction, "networkTransId");

@@ -5,8 +5,8 @@ import { parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 
 /**
- * Events of refunds name the refund and not the payment: they are passed over, and so is what is no payment. The key is
- * used as the text that it is shown as, not as the bytes that its digits spell.
+ * Ignores refund events, which identify the refund and not the payment, and events of other objects. The signature key
+ * is used as its displayed text, not as the bytes that its hex digits encode.
  */
 export function readAuthorizenetWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
   const key = fieldOf(context, "signature_key");

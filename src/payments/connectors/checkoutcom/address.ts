@@ -1,13 +1,15 @@
 import type { ConnectorContext } from "../../connector.js";
 import { fieldOf, requiredField } from "../fields.js";
 
-/** As the official client tells them: newer keys go as bearer tokens, older ones bare. */
+/**
+ * The same distinction as in the official client: newer keys are sent as bearer tokens, older ones without a scheme.
+ */
 const LIVE_KEY = /^sk_?[a-z2-7]{26}[a-z2-7*#$=]$/;
 const OLDER_KEY = /^sk_(?:test_)?\w{8}-\w{4}-\w{4}-\w{4}-\w{12}$/;
-/** One label of a host name: it must not be able to name another host. */
+/** A single host name label: it must not be able to name another host. */
 const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 
-/** Where the connection's environment is; undefined for a prefix that is no part of a name. */
+/** The address of the connection's environment. Undefined for an invalid prefix. */
 export function checkoutcomAddress(context: ConnectorContext, configured: string | undefined): string | undefined {
   if (configured !== undefined) return configured;
   const host = checkoutcomMode(context) === "live" ? "api.checkout.com" : "api.sandbox.checkout.com";
@@ -16,7 +18,7 @@ export function checkoutcomAddress(context: ConnectorContext, configured: string
   return PREFIX.test(prefix) ? `https://${prefix}.${host}` : undefined;
 }
 
-/** What the key says, or else `mode`. */
+/** The key's mode, or `mode` if the key does not show one. */
 export function checkoutcomMode(context: Pick<ConnectorContext, "fields">): string {
   const key = fieldOf(context, "secret_key") ?? "";
   if (LIVE_KEY.test(key)) return "live";

@@ -23,10 +23,12 @@ import { standingOf } from "./standing.js";
 import { readCheckoutcomWebhook } from "./webhook.js";
 
 const NO_ADDRESS: ProviderCodes = { rawDescription: "The connection's api_prefix is no part of a host name." };
-/** Well formed, and nobody's. */
+/** A well-formed id of no payment. */
 const NO_PAYMENT = "pay_aaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/** Checkout.com's payments. An idempotency key holds for successes alone: after any other end, look up before resending. */
+/**
+ * Checkout.com's payments. An idempotency key protects successes only: after any other end, look up before resending.
+ */
 export function checkoutcomConnector(address?: string): Connector {
   const requestsFor = (context: ConnectorContext) => {
     const base = checkoutcomAddress(context, address);
@@ -78,14 +80,14 @@ async function authorize(
   if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
   if (reply.kind === "unknown") return reply;
   const { status, body } = reply;
-  // The first request with the key has not ended.
+  // The first request with this key is still running.
   if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
   if (status >= 400) return ended(errorOf(body, status), { codes: codesOfError(body, status) });
   const sentCvc = sendsCvc(request);
   return standingOf(body, request.intent, sentCvc);
 }
 
-/** Captures, voids and refunds are taken on; a look-up or a webhook tells how they ended. */
+/** Checkout.com accepts captures, voids and refunds; a look-up or a webhook reports their end. */
 async function modify(
   requests: Requests,
   context: ConnectorContext,
@@ -99,7 +101,7 @@ async function modify(
   if (status < 400) return { kind: "accepted", providerId: textAt(body, "action_id"), codes: {} };
   const codes = codesOfError(body, status);
   if (status === 409) return { kind: "unknown", codes };
-  // 403 says of a payment that it is not in a state for this.
+  // 403 on a payment means that its state does not allow the operation.
   return refused(status === 403 ? "unexpected_state" : errorOf(body, status), codes);
 }
 
@@ -120,8 +122,8 @@ async function release(
 }
 
 /**
- * Where the payment is in no state for what was asked, it may be there already: by an earlier request of ours whose answer
- * was lost, and whose key is forgotten.
+ * If the payment's state does not allow the operation, an earlier request of ours may already have done it: its answer
+ * was lost, and its key has expired.
  */
 async function settled(
   requests: Requests,

@@ -15,7 +15,7 @@ import { codesOfError } from "./error.js";
 import type { CheckoutcomRequests } from "./requests.js";
 import { refusalOf, standingOf } from "./standing.js";
 
-/** How a payment stands: by its id where it is known, else by our reference. */
+/** Looks up the payment's state by its id, or by our reference if it has no id. */
 export async function lookUpPayment(
   requests: CheckoutcomRequests,
   context: ConnectorContext,
@@ -36,7 +36,7 @@ export async function lookUpPayment(
   return { kind: "found", standing: afterActions(standing, actions), ...refunds, refusals };
 }
 
-/** The id of the payment that carries our reference; the approved one where there were several. */
+/** The id of the payment with our reference; the approved one if there are several. */
 export async function findPayment(
   requests: CheckoutcomRequests,
   context: ConnectorContext,
@@ -50,7 +50,7 @@ export async function findPayment(
   return id ?? { kind: "absent" };
 }
 
-/** All that was done with a payment, newest first. Undefined: that could not be read just now. */
+/** All actions of a payment, newest first. Undefined if they cannot be read now. */
 async function actionsOf(
   requests: CheckoutcomRequests,
   context: ConnectorContext,
@@ -61,7 +61,7 @@ async function actionsOf(
   return listAt(reply.body, "items").filter(isJsonObject);
 }
 
-/** A sale whose capture did not happen is authorized, and nothing will come of itself any more. */
+/** A sale whose capture failed is authorized, and stays so. */
 function afterActions(standing: PaymentStanding, actions: readonly JsonObject[]): PaymentStanding {
   if (standing.kind !== "capturing") return standing;
   const captures = actions.filter((action) => textAt(action, "type") === "Capture");
@@ -86,7 +86,7 @@ function refundIn(action: JsonObject): FoundRefund[] {
   return [{ providerId, reference: textAt(action, "reference"), outcome: actionOutcome(action) }];
 }
 
-/** How a capture, void or refund ended, from its action or from the webhook that tells of it. */
+/** The end of a capture, void or refund, from its action or its webhook. */
 export function actionOutcome(action: JsonObject): FollowUpOutcome {
   const rawCode = textAt(action, "response_code");
   const codes = { rawCode, rawDescription: textAt(action, "response_summary") };

@@ -99,19 +99,19 @@ function sourceOf({ card, isMerchantInitiated, paymentSource }: AuthorizationReq
   };
 }
 
-/** Who acts, and under which agreement (the table in orchestration.md 5.3). */
+/** The initiator of the payment and its agreement (the table in orchestration.md 5.3). */
 function agreementOf(request: AuthorizationRequest): JsonObject {
   const { paymentSource, isMerchantInitiated, previousSchemeTransactionId } = request;
   const unscheduled = isMerchantInitiated ? "Unscheduled" : "Regular";
   return {
     payment_type: paymentSource === "recurring" ? "Recurring" : unscheduled,
     merchant_initiated: isMerchantInitiated,
-    // The scheme's id stands here for cards that are stored elsewhere.
+    // For cards stored elsewhere, this field takes the scheme's transaction id.
     ...(previousSchemeTransactionId === undefined ? {} : { previous_payment_id: previousSchemeTransactionId }),
   };
 }
 
-/** orchestration.md 6. Buyers who are there are asked by the service's page, where their card takes part in 3DS. */
+/** orchestration.md 6. The service's page asks buyers who are present, if their card takes part in 3DS. */
 function authenticationOf({ threeDS, isMerchantInitiated }: AuthorizationRequest): JsonObject {
   if (threeDS) return { enabled: true, ...external(threeDS) };
   return isMerchantInitiated ? { enabled: false } : { enabled: true, attempt_n3d: true };

@@ -9,13 +9,13 @@ import { objectAt, textAt, timeOf, valueAt, wholeAt } from "../read-json.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { errorOfResponse } from "./response-codes.js";
 
-/** How a payment stands by its `status` (orchestration.md 4.2). What the table does not know is `processing`. */
+/** Maps `status` to the payment's state (orchestration.md 4.2). Unknown values are `processing`. */
 export function standingOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentStanding {
   const providerId = textAt(body, "id");
   const status = textAt(body, "status") ?? "";
   const codes = codesOf(body, sentCvc);
   const threeDS = threeDSOf(body);
-  // Some answers to a refused card have neither a status nor `approved`.
+  // Some answers to a refused card have no status and no `approved`.
   if (status === "Declined" || (status === "" && /^[2-4]/.test(codes.rawCode ?? ""))) {
     const error = errorOfResponse(codes.rawCode);
     const failed = error === "failed_buyer_approval" && threeDS === undefined;
@@ -87,7 +87,7 @@ function codesOf(body: JsonObject, sentCvc: boolean | undefined): ProviderCodes 
   };
 }
 
-/** N says that the merchant sent none, not that it did not match (orchestration.md 4.4). */
+/** N means that the merchant sent no code, not that the code did not match (orchestration.md 4.4). */
 function cvvOf(check: string | undefined, sentCvc: boolean | undefined): CvvCode | undefined {
   if (check === "N") return sentCvc ? "unavailable" : "not_provided";
   if (check === undefined) return sentCvc === false ? "not_provided" : undefined;
@@ -127,7 +127,7 @@ function threeDSOf(body: JsonObject): ThreeDSOutcome | undefined {
   return { status, method, version: textAt(found, "version") };
 }
 
-/** Whether a code that came with a capture, void or refund speaks of a "no". */
+/** Whether the code of a capture, void or refund means a decline. */
 export function refusalOf(code: string | undefined): {
   readonly as: "declined" | "failed";
   readonly errorCode: ReturnType<typeof errorOfResponse>;

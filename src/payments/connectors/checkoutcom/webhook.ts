@@ -6,7 +6,7 @@ import { objectAt, parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 import { actionOutcome } from "./look-up.js";
 
-/** Events come in any order: of a payment they say only that it changed, and how it stands is then asked. */
+/** Events arrive in any order. An event only shows that a payment changed; a look-up then gets its state. */
 export function readCheckoutcomWebhook(context: ConnectorContext, { headers, body }: WebhookDelivery): WebhookReading {
   const key = fieldOf(context, "signature_key");
   const signature = Buffer.from(headers["cko-signature"] ?? "", "hex");

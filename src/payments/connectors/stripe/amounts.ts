@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.js";
 import { type AmountRules, type CurrencyRule, fromProviderAmount } from "../../amount.js";
 import { textAt, wholeAt } from "../read-json.js";
 
-/** Counted in hundredths that must be zero, for compatibility with what they once were. */
+/** Counted in hundredths that must be zero, for compatibility with former subunits. */
 const WHOLE_HUNDREDS: CurrencyRule = { exponent: 2, multipleOf: 100 };
 /** The last of three decimals must be zero. */
 const TENS: CurrencyRule = { multipleOf: 10 };
@@ -19,7 +19,7 @@ export const STRIPE_AMOUNTS: AmountRules = {
   UGX: WHOLE_HUNDREDS,
 };
 
-/** An amount in ISO 4217 minor units. Its currency stands in the object itself, or in `owner`. */
+/** An amount in ISO 4217 minor units. The currency is in the object itself, or in `owner`. */
 export function moneyAt(object: JsonObject | undefined, key: string, owner = object): number | undefined {
   const amount = wholeAt(object, key);
   const currency = textAt(owner, "currency")?.toUpperCase();

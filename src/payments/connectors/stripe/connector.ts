@@ -23,7 +23,7 @@ import { readStripeWebhook } from "./webhook.js";
 
 const ADDRESS = "https://api.stripe.com";
 
-/** Stripe's payment intents. `address` is where they are reached, without a slash at the end. */
+/** Stripe's payment intents. `address` is the API's base address, without a slash at the end. */
 export function stripeConnector(address: string = ADDRESS): Connector {
   const requestsFor = (context: ConnectorContext) => new StripeRequests(address, context);
   const lookUp = (context: ConnectorContext, payment: PaymentReference) =>
@@ -47,7 +47,7 @@ async function authorize(
   request: AuthorizationRequest,
 ): Promise<AuthorizationOutcome> {
   const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
-  // Stripe checks a card without an amount in another way, which a charge is not.
+  // Stripe checks a card without an amount by another call, not by a charge.
   if (amount === undefined || amount === 0) return ended("invalid_amount", { codes: INEXPRESSIBLE });
   const reply = await callJson(context, requests.create(request, amount));
   if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
@@ -56,7 +56,7 @@ async function authorize(
   if (reply.status >= 400) return refusal(reply, request);
   const standing = standingOf(reply.body, request.intent);
   if (standing.kind === "failed" && standing.errorCode === "invalid_operation" && standing.providerId !== undefined) {
-    // The buyer would need something other than a page: nobody will come to approve this one.
+    // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancel(standing.providerId, `${request.idempotencyKey}-x`));
   }
   const isAsked = sendsCvc(request);
@@ -65,7 +65,7 @@ async function authorize(
   return { ...standing, codes: { ...standing.codes, cvv: "not_provided" } };
 }
 
-/** The first request with this key has not ended, or was another one: only a look-up can tell how it did. */
+/** The first request with this key is still running, or was a different one: only a look-up shows its end. */
 function isStillRunning({ status, body }: JsonReply & { kind: "json" }): boolean {
   const type = textAt(body, "error", "type");
   return status === 409 || type === "idempotency_error";
@@ -103,8 +103,8 @@ async function release(
 }
 
 /**
- * How a capture or a cancellation ended. When Stripe refuses because the payment is where it was to go, an earlier request
- * of ours brought it there, whose answer was lost.
+ * The end of a capture or a cancellation. If Stripe refuses because the payment is already in the requested state, an
+ * earlier request of ours succeeded and its answer was lost.
  */
 function followUp(reply: JsonReply, wanted: "succeeded" | "canceled"): FollowUpOutcome {
   if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);

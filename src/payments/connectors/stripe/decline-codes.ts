@@ -65,7 +65,7 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   withdrawal_count_limit_exceeded: "insufficient_funds",
 };
 
-/** By the more precise of the two codes. Undefined for what the table does not know. */
+/** Maps the more precise of the two codes. Returns undefined for unknown codes. */
 export function errorOfStripeCode(declineCode: string | undefined, code: string | undefined): ErrorCode | undefined {
   const known = (name: string | undefined) =>
     name !== undefined && Object.hasOwn(BY_CODE, name) ? BY_CODE[name] : undefined;

@@ -5,7 +5,7 @@ import { errorOfStatus } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { errorOfStripeCode } from "./decline-codes.js";
 
-/** How Stripe answers an account that may not send card numbers itself: it has no code for it. */
+/** Stripe's message to an account that may not send card numbers itself: there is no code for it. */
 const WANTS_TOKENS = /card numbers? directly|raw card data/i;
 
 /** Why a request was refused, from Stripe's `error` object. */

@@ -7,7 +7,7 @@ export type FormValue =
   | readonly FormValue[]
   | { readonly [key: string]: FormValue };
 
-/** Stripe's way to nest in a form: `card[exp_month]=3&expand[0]=latest_charge`. */
+/** Stripe's nesting in a form: `card[exp_month]=3&expand[0]=latest_charge`. */
 export function encodeForm(fields: Readonly<Record<string, FormValue>>): string {
   const pairs = Object.entries(fields).flatMap(([name, value]) => flatten(name, value));
   return new URLSearchParams(pairs).toString();

@@ -11,14 +11,14 @@ import { isReturned, refundOutcome } from "./refund.js";
 import type { StripeRequests } from "./requests.js";
 import { restOf, standingOf } from "./standing.js";
 
-/** The search index may be this far behind; what is younger is found by listing. */
+/** The search index may lag by this much; newer payments are found by listing. */
 const INDEX_LAG_S = 3_600;
-/** Our clock and Stripe's may differ by so much. */
+/** The largest difference expected between our clock and Stripe's. */
 const CLOCK_SKEW_S = 60;
 const PAGE = 100;
 const MOST_PAGES = 10;
 
-/** How a payment stands: by its id where it is known, else by our reference in its metadata. */
+/** Looks up the payment's state by its id, or by our reference in its metadata if it has no id. */
 export async function lookUpIntent(
   requests: StripeRequests,
   context: ConnectorContext,
@@ -40,7 +40,7 @@ export async function lookUpIntent(
   return { kind: "found", standing: { ...standing, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
 }
 
-/** The id of the intent that carries our reference. */
+/** The id of the intent with our reference. */
 export async function findIntent(
   requests: StripeRequests,
   context: ConnectorContext,
@@ -52,7 +52,7 @@ export async function findIntent(
     if (found !== undefined) return found;
     return listSince(requests, context, reconciliationId, Math.floor(context.now.getTime() / 1000) - INDEX_LAG_S);
   }
-  // Some countries' accounts have no search.
+  // Accounts in some countries have no search.
   if (searched.kind === "json" && searched.status === 400) return listSince(requests, context, reconciliationId, 0);
   return {
     kind: "unknown",
@@ -81,7 +81,7 @@ async function listSince(
   return { kind: "unknown", codes: { rawCode: "too_many_payments" } };
 }
 
-/** Our ids begin with the milliseconds of their making (UUID version 7). */
+/** Our ids begin with their creation time in milliseconds (UUID version 7). */
 function createdSeconds(reconciliationId: string): number {
   const bytes = fromBase62(reconciliationId, 16);
   return bytes ? Math.floor(bytes.readUIntBE(0, 6) / 1000) : 0;
@@ -112,8 +112,8 @@ async function listRefunds(
 }
 
 /**
- * What went back by the refunds that are listed. The rest of a partial capture may stand among them as one that nobody
- * asked for, and the first: that money was never taken.
+ * The sum of the listed refunds. The list may begin with the unused rest of a partial capture, which no caller
+ * requested: that money was never taken.
  */
 function totalOf(refunds: readonly JsonObject[], rest: number): number {
   const returned = refunds.filter(isReturned);
@@ -130,7 +130,7 @@ function foundRefund(refund: JsonObject): FoundRefund[] {
   return [{ providerId, reference: referenceIn(refund), outcome: refundOutcome(refund) }];
 }
 
-/** Ours: others have none. */
+/** The reference of a refund of ours. Other refunds have none. */
 function referenceIn(refund: JsonObject): string | undefined {
   return textAt(refund, "metadata", "reference");
 }

@@ -4,7 +4,7 @@ import { refused } from "../ending.js";
 import { textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 
-/** How a refund stands. */
+/** The state of a refund. */
 export function refundOutcome(refund: JsonObject): FollowUpOutcome {
   const providerId = textAt(refund, "id");
   const amount = moneyAt(refund, "amount");
@@ -22,7 +22,7 @@ export function refundOutcome(refund: JsonObject): FollowUpOutcome {
   }
 }
 
-/** Whether its money went back or is on its way. */
+/** Whether the money went back or is on its way. */
 export function isReturned(refund: JsonObject): boolean {
   const { kind } = refundOutcome(refund);
   return kind === "done" || kind === "accepted";

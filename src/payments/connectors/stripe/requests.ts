@@ -5,7 +5,7 @@ import { fieldOf, requiredField } from "../fields.js";
 import { type MetadataLimits, passedOn } from "../metadata.js";
 import { encodeForm, type FormValue } from "./form.js";
 
-/** The version whose shapes this connector speaks; a newer one of the account's changes nothing here. */
+/** The API version of this connector, independent of the account's version. */
 export const API_VERSION = "2026-10-28.endive";
 
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 40, valueLength: 500, key: /^[^[\]]+$/ };
@@ -41,7 +41,7 @@ export class StripeRequests {
         },
       },
       payment_method_options: { card: this.#cardOptions(request) },
-      // Without a buyer nobody could come back.
+      // Without a present buyer there is no return.
       ...(isPresent ? { return_url: request.returnUrl } : { off_session: true }),
       metadata: passedOn(
         METADATA,
@@ -91,7 +91,7 @@ export class StripeRequests {
   }
 
   #cardOptions({ threeDS, isMerchantInitiated, previousSchemeTransactionId }: AuthorizationRequest): FormValue {
-    // A parameter that Stripe opens to chosen accounts only; others would be refused for it.
+    // Stripe enables this parameter for selected accounts only, and refuses requests of others that use it.
     const mayName = fieldOf(this.#context, "network_transaction_id_enabled") === "true";
     const named = mayName && isMerchantInitiated ? previousSchemeTransactionId : undefined;
     const mit_exemption = named === undefined ? undefined : { network_transaction_id: named };
@@ -126,7 +126,7 @@ export class StripeRequests {
   }
 }
 
-/** The reasons that Stripe knows; others go into the refund's metadata. */
+/** The reasons that Stripe accepts; others go into the refund's metadata. */
 const REFUND_REASONS: ReadonlySet<string> = new Set(["duplicate", "fraudulent", "requested_by_customer"]);
 
 function intentPath(providerId: string): string {

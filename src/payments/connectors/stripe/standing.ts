@@ -7,7 +7,9 @@ import { objectAt, textAt, wholeAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 import { codesOf, errorOf } from "./error.js";
 
-/** How a payment intent stands (orchestration.md 4.2). What Stripe may say one day beyond the table is `processing`. */
+/**
+ * Maps a payment intent to the payment's state (orchestration.md 4.2). Statuses unknown to the table are `processing`.
+ */
 export function standingOf(body: JsonObject, intent: Intent): PaymentStanding {
   const providerId = textAt(body, "id");
   if (providerId === undefined) return { kind: "processing", codes: { rawCode: "no_id" } };
@@ -48,7 +50,7 @@ export function standingOf(body: JsonObject, intent: Intent): PaymentStanding {
     case "requires_payment_method":
       return refusedIntent(body, providerId, known.threeDS);
     case "requires_confirmation":
-      // Only we could confirm it, and never do: it cannot come to money.
+      // Only we could confirm it, and we never do: no money can move.
       return ended("unexpected_state", { providerId, codes: { rawCode: status } });
     default:
       return { kind: "processing", providerId, codes: { rawCode: status } };
@@ -56,8 +58,9 @@ export function standingOf(body: JsonObject, intent: Intent): PaymentStanding {
 }
 
 /**
- * What went back, as far as the charge alone says it: of a partial capture its `amount_refunded` has the rest in it too,
- * which was never taken (woocommerce-gateway-stripe 1073, solidus_stripe 268). Less than the rest has not.
+ * The refunded amount, as far as the charge alone shows it. For a partial capture, `amount_refunded` includes the
+ * unused rest, which was never taken (woocommerce-gateway-stripe 1073, solidus_stripe 268). A value below the rest does
+ * not include it.
  */
 function refundedOf(charge: JsonObject | undefined, body: JsonObject): number | undefined {
   const refunded = moneyAt(charge, "amount_refunded", body);
@@ -65,7 +68,7 @@ function refundedOf(charge: JsonObject | undefined, body: JsonObject): number | 
   return refunded === undefined || refunded < rest ? refunded : refunded - rest;
 }
 
-/** What was held of a captured payment and never taken. */
+/** The part of a captured payment's authorization that was never taken. */
 export function restOf(body: JsonObject): number {
   return (moneyAt(body, "amount") ?? 0) - (moneyAt(body, "amount_received") ?? 0);
 }

@@ -5,12 +5,12 @@ import { objectAt, parseObject, textAt } from "../read-json.js";
 import { hmac, isSame } from "../signature.js";
 import { refundOutcome } from "./refund.js";
 
-/** How old a signed webhook may be: Stripe's own libraries take as much. */
+/** Maximum age of a signed webhook, as in Stripe's own libraries. */
 const TOLERANCE_MS = 300_000;
 
 /**
- * Events come in any order, and in the shapes of the version that the endpoint was set up with. So what they say of a
- * payment is only that it changed; how it stands is then asked.
+ * Events arrive in any order, in the API version that the endpoint was created with. An event therefore only shows that
+ * a payment changed; a look-up then gets its state.
  */
 export function readStripeWebhook(context: ConnectorContext, delivery: WebhookDelivery): WebhookReading {
   const secret = fieldOf(context, "webhook_secret");
@@ -54,7 +54,7 @@ function eventsOf(eventId: string, type: string, object: NonNullable<ReturnType<
   }
 }
 
-/** `t=1700000000,v1=<hex>,v1=<hex>`: one signature for each secret while secrets are being changed. */
+/** `t=1700000000,v1=<hex>,v1=<hex>`: one signature per secret while secrets are being rolled. */
 function isSigned(secret: string, { headers, body }: WebhookDelivery, now: Date): boolean {
   const parts = (headers["stripe-signature"] ?? "").split(",").map((part) => part.trim().split(/=(.*)/s));
   const time = parts.find(([name]) => name === "t")?.[1];
