@@ -68,8 +68,7 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
         cause = error;
       }
     }
-    // Ending the client fails all waiting queries. Throwing here would fail only the first and leave the others
-    // waiting.
+    // Ending the client fails all waiting queries. A throw would fail only the first.
     void drop();
     return new Promise(() => {});
   };
@@ -84,8 +83,7 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
     },
     drop: () => void drop(),
     async end(seconds) {
-      // The client itself waits for less, and drops queries that it has accepted but not sent. Their callers would
-      // never get an answer.
+      // The client itself waits for less, and drops queries that it has accepted but not sent, without an answer.
       if (socket && !isLost) await lastAnswer(sql, seconds);
       await drop();
     },
