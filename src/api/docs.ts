@@ -17,7 +17,7 @@ const HTML = "text/html; charset=utf-8";
 
 /** Revalidated on every view, to show the documentation of a newer server at once. */
 const REVALIDATED = "no-cache";
-/** Cacheable for ever, because the path contains a hash of the content. */
+/** Cacheable forever, because the path contains a hash of the content. */
 const KEPT = "public, max-age=31536000, immutable";
 
 /**

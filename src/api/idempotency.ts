@@ -36,7 +36,7 @@ export type EarlierRequest<Output extends DescMessage> =
   | { readonly kind: "running" }
   | { readonly kind: "left"; readonly subject: Uuid };
 
-/** What a request is, as far as its idempotency key goes. */
+/** The parts of a request that matter for its idempotency key. */
 export interface KeyedRequest {
   readonly key: string;
   readonly method: string;
@@ -47,9 +47,9 @@ export interface KeyedRequest {
 }
 
 /**
- * What a method keeps of the answer to a request with an idempotency key is stored, sealed, in the transaction of its
- * effect. For a day the same key in the same tenant, application, method and resource is answered from that by the method's
- * rule, whatever it asks for.
+ * Stores the part of an answer that a method keeps for an idempotency key, sealed, in the transaction of the effect.
+ * For a day, the same key in the same tenant, application, method and resource is answered from it by the method's
+ * rule, even if the request differs.
  */
 export class Idempotency {
   readonly #keys: TenantKeys;
@@ -82,8 +82,8 @@ export class Idempotency {
   }
 
   /**
-   * What became of an earlier request with this key. An answer is checked against the rights that the caller has now, and
-   * its log row written.
+   * The result of an earlier request with this key. Checks an answer against the caller's current rights, and writes
+   * its log row.
    */
   async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<EarlierRequest<Output> | undefined> {
     const row = await tx.query(findIdempotencyKey, this.#keyHash);
@@ -157,7 +157,7 @@ export class Idempotency {
   }
 }
 
-/** The key that the caller came with: each of an application's keys, and each session, is somebody else. */
+/** The caller's key or session: each key of an application, and each session, counts as a separate author. */
 function makerOf({ session, keyId }: Caller): string {
   return session?.id ?? keyId ?? "";
 }

@@ -22,7 +22,7 @@ export interface Answer {
   readonly headers: AnswerHeaders;
   /** 202 instead of the method's own status. */
   readonly accepted: boolean;
-  /** What REST answers in place of the message. */
+  /** REST answers with this instead of the message. */
   readonly verbatim: VerbatimAnswer | undefined;
   /** The message without what may not be kept. */
   lasting(): Message;

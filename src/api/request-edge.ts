@@ -9,7 +9,7 @@ import { InFlight } from "./in-flight.js";
 import { type RouteScope, rateScopeOf } from "./rate-gate.js";
 import type { ServerOptions } from "./server-options.js";
 
-/** What happens to every request before its route, whichever way it takes through the server. */
+/** Steps of every request before its route, on every path through the server. */
 export interface RequestEdge {
   readonly cors: Cors;
   readonly inFlight: InFlight;

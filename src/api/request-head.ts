@@ -1,6 +1,6 @@
 import type { RequestMemory } from "../memory/memory-lease.js";
 
-/** What is known of a request before its body is read. */
+/** The part of a request that is available before its body is read. */
 export interface RequestHead {
   /** A header by its lower-case name. */
   header(name: string): string | undefined;

@@ -9,7 +9,7 @@ import type { OrdinaryTransaction, Transaction, Work } from "../store/transactio
 import { type Idempotency, type Replay, stillRunning } from "./idempotency.js";
 import type { RequestHead } from "./request-head.js";
 
-/** What a call is made of, once it is admitted and read. */
+/** The parts of a call after its request was admitted and read. */
 export interface CallParts {
   readonly database: Database;
   readonly caller: Caller | undefined;

@@ -10,7 +10,7 @@ const BATCH = 5_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface Retention extends SealParts {
-  /** Days for which rows are kept; 0 for ever. */
+  /** Days for which rows are kept; 0 for no limit. */
   readonly days: number;
 }
 

@@ -88,7 +88,7 @@ export class Exchange {
   }
 
   /**
-   * Node stops emitting `drain` once the answer is complete. Without this, a body still being sent would wait for ever,
+   * Node stops emitting `drain` once the answer is complete. Without this, a body still being sent would wait forever,
    * and so would the caller's next request on the same connection.
    */
   #keepSending(socket: Socket): void {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { MaskMatcher } from "./transform.js";
 
 /**
- * Code of a mask transform. It runs in the sandbox like any other, because the tenant's pattern may backtrack for ever
+ * Code of a mask transform. It runs in the sandbox like any other, because the tenant's pattern may backtrack forever
  * and must be stoppable. Within each match, every occurrence of a captured text is replaced character by character.
  */
 export const MASK_CODE = `

@@ -8,7 +8,7 @@ import type { ProxyColumns, ProxyRow } from "../store/proxies.js";
 import { BOUND } from "../store/sealed-rows.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
-/** What a proxy does with requests. Stored sealed. */
+/** How a proxy handles requests. Stored sealed. */
 export interface ProxyDefinition {
   /** As given by the caller. */
   readonly destinationUrl: string;

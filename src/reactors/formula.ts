@@ -122,7 +122,7 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
   if (row.official) throw deniedOfficial(caller, id);
   if (isUsed) throw usedFormula();
   if (!(await tx.query(deleteFormulaRow, id))) throw notFound("reactor formula");
-  // A reactor that was being made meanwhile held the formula until it was stored.
+  // A concurrent creation of a reactor locks the formula until the reactor is stored.
   if (await tx.query(formulaInUse, id)) throw usedFormula();
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
 }

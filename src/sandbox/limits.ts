@@ -13,19 +13,19 @@ export interface RunLimits {
   readonly loadMs: number;
   /** For all allocations of the instance. */
   readonly memoryBytes: number;
-  /** Of the arguments as JSON. */
+  /** Size of the arguments as JSON. */
   readonly argsBytes: number;
-  /** Of the returned value as JSON. */
+  /** Size of the returned value as JSON. */
   readonly resultBytes: number;
-  /** Of the returned value: its scalars, arrays and objects. */
+  /** Scalars, arrays and objects in the returned value. */
   readonly resultValues: number;
   /** Concurrent calls of `bt` and `fetch`. More wait in the guest. */
   readonly hostCallsInFlight: number;
   /** Calls of `bt` and `fetch` in one run. */
   readonly hostCalls: number;
-  /** Of one request to the host, and of one answer. */
+  /** Size of one request to the host, and of one answer. */
   readonly hostCallBytes: number;
-  /** Of all console output of one run. */
+  /** Size of all console output of one run. */
   readonly consoleBytes: number;
   /** Concurrent timers. */
   readonly timers: number;

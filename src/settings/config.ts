@@ -48,7 +48,7 @@ export interface Config {
   readonly databaseUrl: Sensitive<string> | undefined;
   /** A role of its own for migrations. */
   readonly migrateDatabaseUrl: Sensitive<string> | undefined;
-  /** Of one process to the database, for transactions. */
+  /** Database connections of one process for transactions. */
   readonly connections: number;
   readonly tlsCertFile: string | undefined;
   readonly tlsKeyFile: string | undefined;
@@ -59,7 +59,7 @@ export interface Config {
   readonly requestTimeout: number;
   readonly logRetentionDays: number;
   readonly includedMonthlyActiveTokens: number;
-  /** What the operator knows of card issuers. */
+  /** The operator's data about card issuers. */
   readonly binTableFile: string | undefined;
   /** Addresses and hosts that tenants' requests may reach although they are not public, and those they may not. */
   readonly egress: EgressPolicy;
@@ -67,7 +67,7 @@ export interface Config {
   readonly trustedProxies: readonly Network[];
   /** Absent: requests are not counted. */
   readonly rateLimits: RatePoints | undefined;
-  /** Where replicas share their counters. Absent: each counts by itself. */
+  /** Address of the counters that replicas share. Absent: each counts on its own. */
   readonly redisUrl: Sensitive<string> | undefined;
   /** The mail server, with its password. Absent: messages are written to files. */
   readonly smtpUrl: Sensitive<string> | undefined;

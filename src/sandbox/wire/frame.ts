@@ -29,7 +29,7 @@ export interface Frame {
   readonly kind: FrameKind;
   /** 32 hexadecimal digits: identifies the run without revealing its tenant. */
   readonly lease: string;
-  /** Of the host call; 0 elsewhere. */
+  /** Number of the host call; 0 in other frames. */
   readonly number: number;
   readonly payload: Buffer;
 }

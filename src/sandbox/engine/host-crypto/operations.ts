@@ -25,7 +25,7 @@ import { generateRsaKey, type IsInterrupted } from "./generate-rsa.js";
 import { describeKey, exportKey, keyWithOptions, readKey } from "./keys.js";
 import { bytesOf, optionalText, optionalWhole, textOf, wholeOf } from "./parameters.js";
 
-/** What the calls of one instance share. */
+/** State shared by the calls of one instance. */
 export interface CryptoSession {
   readonly ciphers: OpenCiphers;
   /** Checked between the steps of long computations. Everything else is bounded by its inputs to less than a second. */
