@@ -34,7 +34,7 @@ function dataIn(page: string): Record<string, unknown> {
 }
 
 async function passOf(key: string): Promise<string> {
-  return String(dataIn(await (await frame(nameOf(key), "controller")).text()).pass);
+  return `${dataIn(await (await frame(nameOf(key), "controller")).text()).pass} ${nameOf(key)}`;
 }
 
 const tokenize = (key: string, pass: string) =>
@@ -128,15 +128,27 @@ describe("a request of a frame", () => {
   it("is denied with the pass of another key", async () => {
     const { key: other } = await publicApplication([SHOP]);
     const answer = await tokenize(publicKey, `${await passOf(other)} ${SHOP}`);
-    expect([answer.status, (await answer.json()).code]).toEqual([403, "permission_denied"]);
+    expect([answer.status, Object(await answer.json()).code]).toEqual([403, "permission_denied"]);
     const { key: privateKey } = await tenant.backEnd();
     expect((await tokenize(privateKey, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(403);
   });
 
+  it("is accepted with the key of a session of the same application only", async () => {
+    const sessionOf = async (key: string) => (await tenant.manage("POST", "/sessions", { key })).body.session_key;
+    const pass = `${await passOf(publicKey)} ${SHOP}`;
+    const read = async (key: string) => {
+      const headers = { "BT-API-KEY": key, "Cloakroom-Frame": pass };
+      return Object(await (await fetch(`${url}/tokens/nope`, { headers })).json()).detail;
+    };
+    expect(await read(await sessionOf(publicKey))).toContain("lacks the permission token:read");
+    const { key: other } = await publicApplication([SHOP]);
+    expect(await read(await sessionOf(other))).toBe("The frame that sends this was loaded with another key.");
+  });
+
   it("is denied with a changed pass, and for another origin", async () => {
     const pass = await passOf(publicKey);
-    const [until = "", proof] = pass.split(".");
-    for (const sent of ["", "x", "x.y", `${until}0.${proof}`, `${pass}A`]) {
+    const [until = "", rest] = pass.split(".");
+    for (const sent of ["", "x", `x.y ${nameOf(publicKey)}`, `${until}0.${rest}`, `${pass}A`]) {
       expect([sent, (await tokenize(publicKey, `${sent} ${SHOP}`)).status]).toEqual([sent, 403]);
     }
     expect((await tokenize(publicKey, `${pass} https://evil.example`)).status).toBe(403);
@@ -167,7 +179,7 @@ describe("the loader", () => {
     const etag = plain.headers.get("etag") ?? "";
     const again = await fetch(`${url}/elements/v1/elements.js`, { headers: { "If-None-Match": etag } });
     expect(again.status).toBe(304);
-    const version = await (await fetch(`${url}/elements/v1/version.json`)).json();
+    const version = Object(await (await fetch(`${url}/elements/v1/version.json`)).json());
     const versioned = await fetch(`${url}${version.path}`);
     expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     const content = Buffer.from(await versioned.arrayBuffer());
