@@ -535,6 +535,8 @@ export interface ListTokensInput {
   readonly page?: number | undefined;
   /** Default 20. */
   readonly size?: number | undefined;
+  /** Tokens of these types only. */
+  readonly type?: readonly string[] | undefined;
 }
 
 export interface ListTransactionsInput {
