@@ -46,11 +46,7 @@ describe("the health of the server", () => {
     ["a name that is too long", "x".repeat(17_000), "8"],
   ])("is served over gRPC-Web as text: of %s", async (_, service, status) => {
     const message = toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service }));
-    const { frames, type } = await checkAsText(
-      server.url,
-      "Check",
-      Buffer.from(encodeEnvelope(0, message)).toString("base64"),
-    );
+    const { frames, type } = await checkAsText(server.url, Buffer.from(encodeEnvelope(0, message)).toString("base64"));
     expect(type).toBe("application/grpc-web-text+proto");
     const trailer = frames.at(-1);
     expect([trailer?.flags, trailer?.data.toString()]).toEqual([

@@ -125,6 +125,7 @@ export interface AuthorizeSessionInput {
 /** What is known of a bank account besides its number. */
 export interface BankDetails {
   readonly routingNumber?: string | undefined;
+  /** Absent for an account number of up to four digits. */
   readonly accountNumberLast4?: string | undefined;
 }
 

@@ -186,6 +186,8 @@ export type BankDetails = Message<"cloakroom.v1.BankDetails"> & {
   routingNumber?: string | undefined;
 
   /**
+   * Absent for an account number of up to four digits.
+   *
    * @generated from field: optional string account_number_last4 = 2;
    */
   accountNumberLast4?: string | undefined;
