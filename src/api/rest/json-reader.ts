@@ -3,7 +3,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { rest_message } from "../../../gen/cloakroom/v1/options_pb.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
-import { type FieldNames, objectionsTo } from "../../base/unknown-fields.js";
+import { type FieldNames, meantField, objectionsTo } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
 import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
 import { restFields, restName } from "./field-name.js";
@@ -91,7 +91,15 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
       const value = readValue(sent, within(place, name), faults);
       if (value !== undefined) message[localName] = value;
     }
-    if (unread > 0) for (const [name, text] of objectionsTo(json, names)) fail(faults, within(place, name), text);
+    for (const [name, text] of unread > 0 ? objectionsTo(json, names) : []) {
+      fail(faults, within(place, name), text);
+      if (place === "") continue;
+      // Read as the field that was meant: a misspelt field of an entry is not also reported as missing.
+      const meant = meantField(name, names.known);
+      const field = fields.find((known) => known.name === meant);
+      const value = field?.read(json[name] ?? null, within(place, name), faults);
+      if (field && value !== undefined) message[field.localName] = value;
+    }
     return message;
   };
   known.set(desc.typeName, read);

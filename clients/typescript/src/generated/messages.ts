@@ -114,9 +114,9 @@ export interface AuthenticateThreeDSSessionInput {
 
 export interface AuthorizeSessionInput {
   readonly nonce: string;
-  /** At least one where there are no rules. */
+  /** Required without rules. */
   readonly permissions?: readonly string[] | undefined;
-  /** At least one where there are no permissions. */
+  /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** ISO 8601. Default: three minutes after the session's creation. */
   readonly expiresAt?: Date | string | undefined;
@@ -207,9 +207,9 @@ export interface CreateApplicationInput {
   readonly name: string;
   /** private, public or management. */
   readonly type: "private" | "public" | "management";
-  /** At least one where there are no rules. */
+  /** Required without rules. */
   readonly permissions?: readonly string[] | undefined;
-  /** At least one where there are no permissions. */
+  /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** Default true. */
   readonly createKey?: boolean | undefined;
@@ -1299,9 +1299,9 @@ export interface TransactionConnection {
 
 export interface UpdateApplicationInput {
   readonly name: string;
-  /** At least one where there are no rules. */
+  /** Required without rules. */
   readonly permissions?: readonly string[] | undefined;
-  /** At least one where there are no permissions. */
+  /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
 }
 
