@@ -8,12 +8,15 @@ import { BodyTooLarge, collectBody, endOfSignal } from "../memory/collect-body.j
 import { CompressedBodyMemory } from "../memory/compressed-body-memory.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { announcedBytes } from "./announced-bytes.js";
+import { malformed } from "./json-text.js";
 import { requireBoundedMessage } from "./message-structure.js";
 
 /** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_BYTES = 5;
 /** The flag of a compressed message. */
 export const COMPRESSED = 1;
+/** A unary call sends one, and a frame of trailers. A million empty frames held the event loop for 80 ms. */
+export const MAX_FRAMES = 100;
 
 const GRPC = /^application\/grpc(?:-web)?(?:\+proto)?(?:;|$)/i;
 const CONNECT_BINARY = /^application\/proto(?:;|$)/i;
@@ -90,7 +93,9 @@ function hasCompressedFrame(bytes: Buffer): boolean {
 }
 
 function* framesIn(bytes: Buffer) {
-  for (let start = 0; start + PREFIX_BYTES <= bytes.length; ) {
+  let frames = 0;
+  for (let start = 0; start + PREFIX_BYTES <= bytes.length; frames += 1) {
+    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
     const from = start + PREFIX_BYTES;
     const to = from + bytes.readUInt32BE(start + 1);
     yield { flags: bytes.readUInt8(start), from, to };
