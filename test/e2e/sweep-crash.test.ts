@@ -116,5 +116,5 @@ describe("a sweep that is killed midway", () => {
     expect(await expired(beside)).toBe(EXPIRING);
     expect(await count(beside, "due where kind = 'token' and due_at <= now()")).toBe(0);
     await beside.end();
-  });
+  }, 60_000);
 });
