@@ -8,8 +8,8 @@ import { ConnectionSlot } from "./connection-slot.js";
 import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
-import { Lane } from "./lane.js";
 import { Lease } from "./lease.js";
+import { RenewableConnection } from "./renewable-connection.js";
 import { probeService, type ServiceProbe } from "./service-probe.js";
 import type { Guard } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Transaction, Work } from "./transaction.js";
@@ -99,13 +99,17 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { address } = options;
   const { fast, ordinary, slow } = openPools(options);
   const batchers = [fast, ordinary, slow];
-  const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
-  const readiness = new Lane(address, {
+  const heartbeat = new RenewableConnection(address, {
+    role: "cloakroom_app",
+    statementTimeout: 2_000,
+    connectTimeout: 2,
+  });
+  const readiness = new RenewableConnection(address, {
     role: "cloakroom_app",
     statementTimeout: PROBE_STATEMENT_MS,
     connectTimeout: 2,
   });
-  const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
+  const jobs = new RenewableConnection(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
   return {
     fast,
     ordinary,
@@ -175,16 +179,20 @@ function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
 }
 
 /**
- * Runs a query outside of the transaction pools. After any failure, or `patience` milliseconds without an answer, the
- * lane gets a new connection. The database's own statement timeout is shorter, but has no effect if the database or the
+ * Runs a query outside of the transaction pools. After any failure, or `timeoutMs` without an answer, the
+ * connection is replaced. The database's own statement timeout is shorter, but has no effect if the database or the
  * network stops responding.
  */
-async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>, patience = 5_000): Promise<T> {
-  const late = setTimeout(() => lane.renew(), patience);
+async function renewing<T>(
+  connection: RenewableConnection,
+  run: (sql: Sql) => PromiseLike<T>,
+  timeoutMs = 5_000,
+): Promise<T> {
+  const late = setTimeout(() => connection.renew(), timeoutMs);
   try {
-    return await run(lane.sql);
+    return await run(connection.sql);
   } catch (error) {
-    lane.renew();
+    connection.renew();
     throw toStoreError(error);
   } finally {
     clearTimeout(late);
