@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { BatchedRequest } from "./batched-request.js";
-import { Crowding } from "./crowding.js";
+import { OverloadDetector } from "./overload-detector.js";
 import type { Guard } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
 
@@ -45,20 +45,20 @@ export class TenantQueue {
   /** Transactions in flight. */
   transactions = 0;
   inFlight = 0;
-  readonly #crowding = new Crowding();
+  readonly #overload = new OverloadDetector();
 
   constructor(tenantId: TenantId) {
     this.tenantId = tenantId;
   }
 
   /** Whether another request would be too many. */
-  isCrowded(now: number): boolean {
-    return this.#crowding.isTooMany(this.waiting.length + this.inFlight, now);
+  isOverloaded(now: number): boolean {
+    return this.#overload.isOverloaded(this.waiting.length + this.inFlight, now);
   }
 
   /** Whether a request was rejected so recently that the next burst is not absorbed. */
-  wasCrowded(now: number): boolean {
-    return this.#crowding.isRemembered(now);
+  wasOverloaded(now: number): boolean {
+    return this.#overload.wasOverloaded(now);
   }
 
   /**

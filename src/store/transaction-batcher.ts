@@ -7,10 +7,10 @@ import type { BatchLoad } from "./batch-load.js";
 import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import type { ConnectionSlot } from "./connection-slot.js";
-import { MOST_UNDER_WAY } from "./crowding.js";
 import { leavesDoubt, toStoreError, troubleOf, UniqueViolation, unavailable } from "./database-error.js";
 import { tellsOfDisk } from "./disk-probe.js";
 import { LoggedMinutes } from "./logged-minutes.js";
+import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
 import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
 import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
@@ -23,7 +23,7 @@ import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.
 const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
 /** Created once, because a new error per request would cost more than its rejection. */
-const CROWDED = unavailable("more requests come than are served");
+const OVERLOADED = unavailable("more requests arrive than the server can handle");
 
 /**
  * Lets requests of one tenant share transactions. Tenants take turns. The first transaction never waits; requests that
@@ -81,13 +81,13 @@ export class TransactionBatcher {
 
   /** Whether any tenant may be overloading the server. Callers check this before they know a request's tenant. */
   get isBusy(): boolean {
-    return this.#queued + this.#inFlight >= MOST_UNDER_WAY;
+    return this.#queued + this.#inFlight >= MAX_IN_FLIGHT;
   }
 
   /** Why a tenant's request is rejected before any part of it is read; undefined if there is room for it. */
   refusalOf(tenantId: TenantId): Fault | undefined {
-    const isCrowded = this.#queues.get(tenantId)?.isCrowded(performance.now()) ?? false;
-    return isCrowded || this.#queued >= this.#limits.queueInAll ? CROWDED : undefined;
+    const isOverloaded = this.#queues.get(tenantId)?.isOverloaded(performance.now()) ?? false;
+    return isOverloaded || this.#queued >= this.#limits.queueInAll ? OVERLOADED : undefined;
   }
 
   /** @throws {Fault} unavailable while a tenant overloads the server. */
@@ -213,7 +213,7 @@ export class TransactionBatcher {
   #forget(queue: TenantQueue): void {
     if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
-    if (queue.wasCrowded(performance.now())) return;
+    if (queue.wasOverloaded(performance.now())) return;
     // While its last transaction was being settled, another queue may have replaced it.
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
