@@ -3,6 +3,7 @@ import type { RootKey } from "../crypto/root-key.js";
 import { RootKeys } from "../crypto/root-keys.js";
 import type { Config } from "../settings/config.js";
 import { requireOneHolder } from "../settings/root-key-holder.js";
+import { awaitDatabase, NO_WAIT, type StartupWait } from "../store/await-database.js";
 import {
   awaitsDistribution,
   type DistributeOptions,
@@ -17,13 +18,12 @@ import {
   shareEmbeddedDatabase,
   startEmbeddedDatabase,
 } from "../store/embedded/embedded-database.js";
-import { IMPATIENT, meetDatabase, type Patience } from "../store/first-contact.js";
 import { migrate, pendingMigrations } from "../store/migrate.js";
 import {
   DatabaseSetupError,
   privilegedRole,
   quoteName,
-  refuseMightyRole,
+  refusePrivilegedRole,
   requireRoles,
   requireRolesOrRights,
 } from "../store/roles.js";
@@ -116,7 +116,7 @@ export async function openVault({
     const { address, ownerAddress } = addressesOf(config, embedded?.connection ?? opened?.address);
     const migrated = embedded ? await migrate(ownerAddress) : [];
     if (!embedded) {
-      await meetBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : IMPATIENT);
+      await awaitBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : NO_WAIT);
       await requireMigrated(ownerAddress);
     }
     await checkRole(address);
@@ -168,7 +168,7 @@ export async function openWithoutRootKey(config: Config, announce: (line: string
   if (embedded) {
     await migrate(ownerAddress);
   } else {
-    await meetBoth(address, ownerAddress);
+    await awaitBoth(address, ownerAddress);
     await requireMigrated(ownerAddress);
   }
   await checkRole(address);
@@ -179,7 +179,7 @@ export async function openWithoutRootKey(config: Config, announce: (line: string
 /** Migrates a database named by DATABASE_URL. Returns the names of the migrations that ran. */
 export async function migrateVault(config: Config, announce: (line: string) => void): Promise<string[]> {
   const { ownerAddress, address } = addressesOf(config, undefined);
-  return migrate(ownerAddress, { logins: await meetBoth(address, ownerAddress), announce });
+  return migrate(ownerAddress, { logins: await awaitBoth(address, ownerAddress), announce });
 }
 
 /**
@@ -197,7 +197,7 @@ export async function vaultDistributionStatements(config: Config, shards?: numbe
 
 async function migratedCoordinator(config: Config): Promise<DatabaseAddress> {
   const { ownerAddress, address } = addressesOf(config, undefined);
-  await meetBoth(address, ownerAddress);
+  await awaitBoth(address, ownerAddress);
   await requireMigrated(ownerAddress);
   return ownerAddress;
 }
@@ -291,14 +291,14 @@ function openEmbedded(config: Config, as: VaultUser, announce: (line: string) =>
 }
 
 /** The logins of both, which may be the same. */
-async function meetBoth(
+async function awaitBoth(
   address: DatabaseAddress,
   ownerAddress: DatabaseAddress,
-  patience: Patience = IMPATIENT,
+  wait: StartupWait = NO_WAIT,
 ): Promise<string[]> {
-  const login = await meetDatabase(address, "DATABASE_URL", patience);
+  const login = await awaitDatabase(address, "DATABASE_URL", wait);
   if (address === ownerAddress) return [login];
-  return [login, await meetDatabase(ownerAddress, "MIGRATE_DATABASE_URL", patience)];
+  return [login, await awaitDatabase(ownerAddress, "MIGRATE_DATABASE_URL", wait)];
 }
 
 async function requireMigrated(address: DatabaseAddress): Promise<void> {
@@ -327,7 +327,7 @@ async function checkRole(address: DatabaseAddress): Promise<void> {
   await withLogin(address, requireRoles);
   const sql = connect(address, { role: "cloakroom_app", connections: 1, statementTimeout: 10_000 });
   try {
-    await refuseMightyRole(sql);
+    await refusePrivilegedRole(sql);
   } finally {
     await sql.end({ timeout: 5 });
   }
