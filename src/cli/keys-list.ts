@@ -24,7 +24,8 @@ export const keysList: Command = {
         state: retired_at ? "retired" : "current",
       }));
       const keys: Readonly<Record<string, unknown>>[] = [];
-      for (const tenantId of tenant ? [tenant] : await allTenants(owner)) keys.push(...(await keysOf(vault, tenantId)));
+      for (const tenantId of tenant ? [tenant] : await listTenants(owner))
+        keys.push(...(await keysOf(vault, tenantId)));
       if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
       answer([...roots, ...keys]);
     } finally {
@@ -33,7 +34,7 @@ export const keysList: Command = {
   },
 };
 
-async function allTenants(owner: Sql): Promise<TenantId[]> {
+async function listTenants(owner: Sql): Promise<TenantId[]> {
   const all: TenantId[] = [];
   for (;;) {
     const page = await listTenantIds(owner, all.at(-1));

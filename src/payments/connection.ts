@@ -12,7 +12,7 @@ import {
   type ConnectionStatus,
   deleteConnectionRow,
   insertConnection,
-  listConnections,
+  listConnectionRows,
   lockConnection,
   readConnection,
   updateConnection,
@@ -100,18 +100,18 @@ export async function getConnection(tx: Transaction, caller: Caller, keys: Tenan
   return openConnection(keys, tx.tenantId, row);
 }
 
-export async function allConnections(
+export async function listConnections(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
 ): Promise<readonly Connection[]> {
-  const rows = await tx.query(listConnections, "all");
+  const rows = await tx.query(listConnectionRows, "all");
   writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
 }
 
 /** Lists the formulas that a connection can use. */
-export async function allFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
+export async function listFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
   writeLog(tx, logEntry(actorOf(caller), "connection_formula", ALL, "list"));
   return FORMULAS;
 }

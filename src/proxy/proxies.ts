@@ -12,7 +12,7 @@ import { deleteFailedRuns } from "../store/failed-runs.js";
 import {
   deleteProxyRow,
   insertProxy,
-  listProxies as listProxyRows,
+  listProxyRows,
   lockProxy,
   namesOfProxies,
   readProxy,

@@ -14,7 +14,7 @@ import {
   type FormulaRow,
   formulaInUse,
   insertFormula,
-  listFormulas as listFormulaRows,
+  listFormulaRows,
   namesOfFormulas,
   readFormula,
   updateFormula as updateFormulaRow,

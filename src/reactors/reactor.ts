@@ -16,7 +16,7 @@ import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
-  listReactors as listReactorRows,
+  listReactorRows,
   lockReactor,
   namesOfReactors,
   type ReactorColumns,

@@ -20,7 +20,7 @@ import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
 /** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
-export async function pageOfTokens(
+export async function listTokens(
   tx: Transaction,
   query: TokenQuery,
   page: PageRequest,
@@ -28,14 +28,14 @@ export async function pageOfTokens(
 ): Promise<Page<ReadableToken>> {
   const { ids, ways } = query.filter;
   const found = ids
-    ? await pageOfIds(tx, query, ids, page)
-    : await (ways ? pageOfMatches(tx, query, ways, page) : pageOfKeys(tx, query, page, memory));
+    ? await listByIds(tx, query, ids, page)
+    : await (ways ? listMatches(tx, query, ways, page) : listByKeys(tx, query, page, memory));
   await logListing(tx, query, found.items);
   return found;
 }
 
 /** A list of ids is short: the tokens are read, and all other conditions are checked here. */
-async function pageOfIds(
+async function listByIds(
   tx: Transaction,
   query: TokenQuery,
   ids: readonly string[],
@@ -48,7 +48,7 @@ async function pageOfIds(
   return { items: all.slice(offset, offset + page.size), total: all.length };
 }
 
-async function pageOfMatches(
+async function listMatches(
   tx: Transaction,
   query: TokenQuery,
   ways: readonly Way[],
@@ -61,7 +61,7 @@ async function pageOfMatches(
   return { items, total };
 }
 
-async function pageOfKeys(
+async function listByKeys(
   tx: Transaction,
   query: TokenQuery,
   page: PageRequest,
