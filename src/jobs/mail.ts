@@ -12,7 +12,7 @@ const EVERY_MS = 1_000;
 const TROUBLES = {
   failed: "a message could not be made",
   refused: "the mail server refused a message for good",
-  later: "the mail server put a message off",
+  deferred: "the mail server deferred a message",
   sender_refused: "the mail server takes nothing from this sender: see CLOAKROOM_MAIL_FROM",
   not_written: "a message could not be written to its file",
   login_refused: "the mail server refused the login of CLOAKROOM_SMTP_URL",
@@ -68,18 +68,18 @@ async function sendAll(
     for (const tenantId of open) {
       if (signal.aborted) return false;
       let cause: unknown;
-      const carried = await outbox.sendNext(tenantId, signal).catch((error: unknown) => {
+      const result = await outbox.sendNext(tenantId, signal).catch((error: unknown) => {
         cause = error;
         return "failed" as const;
       });
-      if (carried === "unreachable" || carried === "login_refused") {
-        onTrouble(undefined, TROUBLES[carried]);
+      if (result === "unreachable" || result === "login_refused") {
+        onTrouble(undefined, TROUBLES[result]);
         return false;
       }
       // An attempt that was cancelled because the server stops is not a failure.
-      if (signal.aborted && carried === "later") return false;
-      if (carried !== "sent" && carried !== "none") onTrouble(tenantId, TROUBLES[carried], cause);
-      if (carried === "sent" || carried === "refused") more.push(tenantId);
+      if (signal.aborted && result === "deferred") return false;
+      if (result !== "sent" && result !== "none") onTrouble(tenantId, TROUBLES[result], cause);
+      if (result === "sent" || result === "refused") more.push(tenantId);
     }
     open = more;
   }
