@@ -15,12 +15,12 @@ import { Incoming } from "../payments/incoming.js";
 import { PaymentEngine } from "../payments/payment-engine.js";
 import { providerHttp } from "../payments/provider-http.js";
 import type { ReconcileParts } from "../payments/reconcile.js";
-import { ApprovalDesk } from "../payments/simulator/approve.js";
+import { SimulatedApprovals } from "../payments/simulator/approve.js";
 import { Books } from "../payments/simulator/books.js";
 import { SimulatorPost } from "../payments/simulator/post.js";
 import { Simulator, type Tell } from "../payments/simulator/simulator.js";
 import { TenantTurns } from "../payments/tenant-turns.js";
-import { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
+import { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
 import type { ServedMethod } from "../services/call.js";
 import { connectionService } from "../services/connections.js";
@@ -35,8 +35,8 @@ export interface Payments {
   readonly methods: readonly ServedMethod[];
   readonly jobs: readonly Job[];
   readonly incoming: Incoming;
-  readonly approvals: ApprovalDesk;
-  readonly challenges: ChallengeDesk;
+  readonly approvals: SimulatedApprovals;
+  readonly challenges: SimulatedChallenges;
   stop(): Promise<void>;
 }
 
@@ -91,8 +91,8 @@ export function composePayments(parts: PaymentsParts): Payments {
     methods: methodsOf(parts, engine, checks),
     jobs: jobsOf(parts, engine, checks),
     incoming,
-    challenges: new ChallengeDesk(database, keyring, simulatedDirectory),
-    approvals: new ApprovalDesk(books, keyring, clock, tell),
+    challenges: new SimulatedChallenges(database, keyring, simulatedDirectory),
+    approvals: new SimulatedApprovals(books, keyring, clock, tell),
     stop: async () => {
       post.stop();
       await Promise.all([checks.stop(), engine.stop()]);
@@ -120,7 +120,7 @@ function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, che
     ...threeDSService({
       ...{ keyring, directory: simulatedDirectory },
       challengeUrl: (keys, tenantId, id) =>
-        `${address()}/3ds/challenges/${ChallengeDesk.addressOf(keys, tenantId, id)}`,
+        `${address()}/3ds/challenges/${SimulatedChallenges.addressOf(keys, tenantId, id)}`,
     }),
   ];
 }

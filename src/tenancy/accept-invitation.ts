@@ -26,7 +26,7 @@ export interface OpenedInvitation {
 export type OwnNames = Pick<Profile, "firstName" | "lastName">;
 
 /** Shows and accepts invitations by link. */
-export class InvitationDesk {
+export class InvitationAcceptance {
   readonly #database: Database;
   readonly #keyring: Keyring;
 

@@ -15,7 +15,7 @@ import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { type RootRotationParts, rotateRootKey } from "../../src/tenancy/root-rotation.js";
 import { registeredKey } from "../../src/vault/open-root-key.js";
-import { ShareDesk, type Unseal, type UnsealedKey } from "../../src/vault/unsealing.js";
+import { ShareCollector, type Unseal, type UnsealedKey } from "../../src/vault/unsealing.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 class CutOff extends Error {}
@@ -104,11 +104,11 @@ describe("replacing the root key", () => {
   /** All shares of the required keys are submitted, the last one first. */
   const unseal: Unseal = async (needed) => {
     const { promise, resolve } = Promise.withResolvers<readonly UnsealedKey[]>();
-    const desk = new ShareDesk(needed, resolve);
+    const collector = new ShareCollector(needed, resolve);
     for (const { id } of needed) {
       asked.push(id);
       for (const share of shares.get(id)?.toReversed() ?? [])
-        expect(await desk.take(share)).not.toHaveProperty("problem");
+        expect(await collector.take(share)).not.toHaveProperty("problem");
     }
     return promise;
   };

@@ -20,7 +20,7 @@ export interface ApprovalView {
 }
 
 /** The simulated bank's approvals by buyers. */
-export class ApprovalDesk {
+export class SimulatedApprovals {
   readonly #books: Books;
   readonly #keyring: Keyring;
   readonly #clock: Clock;

@@ -8,7 +8,7 @@ import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
 
 /** The issuer's challenges, where cardholders authenticate themselves. */
-export class ChallengeDesk {
+export class SimulatedChallenges {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #directory: ThreeDSDirectory;
