@@ -130,7 +130,7 @@ export function cursorSearchFields(query: string): CursorFilterFields {
     return found[0]?.value;
   };
   const unknown = terms.find(({ field }) => !CURSOR_FIELDS.includes(field));
-  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}; ${unknown.field} is none of them`);
+  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}, not ${unknown.field}`);
   const metadata = terms.filter(({ field }) => field === "metadata");
   if (metadata.length > 1) throw invalid("query", "must hold metadata only once");
   return {

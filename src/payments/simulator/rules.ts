@@ -91,7 +91,7 @@ const BY_AMOUNT: readonly (readonly [number, "decline" | "fail", string])[] = [
 const VERDICT_BY_AMOUNT: ReadonlyMap<number, Verdict> = new Map(
   BY_AMOUNT.flatMap(([first, kind, codes]) =>
     codes.split(/\s+/).map((code, index): [number, Verdict] => {
-      if (!isErrorCode(code)) throw new Error(`the simulator knows a code that nobody else does: ${code}`);
+      if (!isErrorCode(code)) throw new Error(`no such error code: ${code}`);
       return [first + index, { kind, errorCode: code, responseCode: kind === "decline" ? "05" : "96" }];
     }),
   ),
