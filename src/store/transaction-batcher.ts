@@ -1,26 +1,19 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { BatchLimits } from "./batch-limits.js";
 import type { BatchLoad } from "./batch-load.js";
-import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
+import { BatchSettlement } from "./batch-settlement.js";
+import type { CommitLookup } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import type { ConnectionSlot } from "./connection-slot.js";
-import { leavesDoubt, toStoreError, troubleOf, UniqueViolation, unavailable } from "./database-error.js";
-import { tellsOfDisk } from "./disk-probe.js";
+import { leavesDoubt, unavailable } from "./database-error.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
-import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
+import { rejectAll, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
 import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
-/**
- * Attempts until a conflict or an unavailable database is reported to the caller. Only this module retries
- * transactions: after a serialization failure, a deadlock, a key that another transaction has just taken (the next
- * attempt finds its row), and a lost connection.
- */
-const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
 /** Created once, because a new error per request would cost more than its rejection. */
 const OVERLOADED = unavailable("more requests arrive than the server can handle");
@@ -34,7 +27,7 @@ export class TransactionBatcher {
   readonly #slots: readonly ConnectionSlot[];
   readonly #limits: BatchLimits;
   readonly #clock: Clock;
-  readonly #wasCommitted: CommitLookup;
+  readonly #settlement: BatchSettlement;
   readonly #queues = new Map<TenantId, TenantQueue>();
   /** Tenants in the order of their turns. */
   readonly #turns = new Set<TenantQueue>();
@@ -60,7 +53,15 @@ export class TransactionBatcher {
     this.#free = [...slots];
     this.#limits = limits;
     this.#clock = clock;
-    this.#wasCommitted = wasCommitted;
+    this.#settlement = new BatchSettlement({
+      limits,
+      wasCommitted,
+      requeue: (tenantId, batch) => this.#requeue(tenantId, batch),
+      onFullDisk: () => {
+        this.lacksDisk = true;
+      },
+      onClosedMinute: (tenantId) => this.onClosedMinute?.(tenantId),
+    });
   }
 
   /** Requests that wait for a transaction. */
@@ -249,7 +250,7 @@ export class TransactionBatcher {
     queue.inFlight -= batch.length;
     this.#inFlight -= batch.length;
     this.#wake();
-    await this.#settle(tenantId, batch, result);
+    await this.#settlement.settle(tenantId, batch, result);
     this.#forget(queue);
   }
 
@@ -267,66 +268,6 @@ export class TransactionBatcher {
     } catch (error) {
       return { kind: "aborted", error };
     }
-  }
-
-  async #settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
-    if (result.kind === "committed") {
-      // Work that got its last output with the commit ends after it, and does not delay others.
-      for (const { waiting, request } of settle(batch, result.requests)) {
-        void request.ended().then((outcome) => settleOne(waiting, outcome));
-      }
-      return;
-    }
-    if (result.kind === "unknown") {
-      const committed = await resolveUnknownCommit(this.#wasCommitted, this.#limits.retryDelays, {
-        ...result,
-        tenantId,
-      });
-      if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
-      const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
-      return this.#again(tenantId, again, unavailable("the database went away during a commit"));
-    }
-    if (result.culprit !== undefined) {
-      const [culprit] = batch.splice(result.culprit, 1);
-      culprit?.reject(result.error);
-      this.#requeue(tenantId, batch);
-      return;
-    }
-    if (tellsOfDisk(result.error)) this.lacksDisk = true;
-    switch (troubleOf(result.error)) {
-      case "stale_authorization":
-        return rejectAll(batch, toStoreError(result.error));
-      case "serialization":
-      case "stale_session":
-        return this.#again(tenantId, batch, unavailable("transactions kept conflicting"));
-      case "connection":
-        return this.#again(tenantId, batch, unavailable("the database is away"));
-      case "closed_minute":
-        this.onClosedMinute?.(tenantId);
-        return this.#again(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
-      default:
-    }
-    if (batch.length === 1) {
-      const error = toStoreError(result.error, result.table);
-      return error instanceof UniqueViolation ? this.#again(tenantId, batch, error) : rejectAll(batch, error);
-    }
-    for (const waiting of batch) waiting.alone = true;
-    this.#requeue(tenantId, batch);
-  }
-
-  /** Runs the same requests again after a growing delay, unless two transactions could have timed out meanwhile. */
-  async #again(tenantId: TenantId, batch: Waiting[], finalError: Error): Promise<void> {
-    if (batch.length === 0) return;
-    const tooOld = performance.now() - 2 * this.#limits.timeoutMs;
-    for (const waiting of batch) waiting.attempts += 1;
-    const hopeful = batch.filter(({ attempts, since }) => attempts < ATTEMPTS && since > tooOld);
-    rejectAll(
-      batch.filter((waiting) => !hopeful.includes(waiting)),
-      finalError,
-    );
-    const attempt = hopeful[0]?.attempts ?? 1;
-    await pause(25 * 2 ** attempt * (0.5 + Math.random()));
-    this.#requeue(tenantId, hopeful);
   }
 
   #requeue(tenantId: TenantId, batch: Waiting[]): void {
