@@ -19,10 +19,10 @@ import { entityTypeOf } from "../tokens/entity.js";
 import { openToken } from "../tokens/sealing.js";
 import type { Token } from "../tokens/token.js";
 import { cardBrand } from "../tokens/types/card-brand.js";
+import { accountFingerprint, cardFingerprint } from "./account-fingerprint.js";
 import type { Card, SensitiveCard } from "./card.js";
 import { type Connection, openConnection } from "./connection.js";
 import { type CardSnapshot, type Payment, type PaymentOrder, paymentRowOf, reconciliationIdOf } from "./payment.js";
-import { accountMark, cardMark } from "./sent-with.js";
 import { claimThreeDSData } from "./three-ds/claim.js";
 
 export interface PaymentDraft {
@@ -73,7 +73,7 @@ export async function admitPayment(
   const threeDS =
     threeDSSessionId && (await claimThreeDSData(tx, keys, threeDSSessionId, { tokenId, order, paymentId: id }));
   const now = tx.now.getTime();
-  const account = accountMark(keys, connection);
+  const account = accountFingerprint(keys, connection);
   const payment: Payment = {
     ...{ id, connectionId, tokenId, containers: row.containers.map(storedContainer), status: "processing" },
     order: { ...order, threeDS },
@@ -91,7 +91,7 @@ export async function admitPayment(
     ...{ voidedAt: undefined, updatedAt: now, captures: 0, voids: 0, revision: 1, createdAt: tx.now },
     attempt: {
       ...{ operation: "authorize", key: `${reconciliationIdOf({ id })}-auth`, amount: order.amount },
-      ...{ state: "sent", tries: 0, since: now, account, card: cardMark(keys, card) },
+      ...{ state: "sent", tries: 0, since: now, account, card: cardFingerprint(keys, card) },
     },
     dueAt: new Date(now + FLIGHT_MS),
   };

@@ -21,7 +21,8 @@ import { noteDue } from "../store/due.js";
 import { BOUND } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
-import { FORMULAS, type Formula, type FormulaId, findFormula } from "./formulas.js";
+import type { Formula, FormulaId } from "./formula.js";
+import { FORMULAS, findFormula } from "./providers.js";
 
 export interface ConnectionProperties {
   readonly displayName: string;

@@ -3,6 +3,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/connections.js";
 import { findPaymentByProvider, readPayment } from "../store/payments.js";
 import { listRefundRows } from "../store/refunds.js";
+import { accountFingerprint, believable } from "./account-fingerprint.js";
 import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyStanding } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
@@ -14,7 +15,6 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
 import { afterRefund, refundNamed, withOneMoreLook } from "./refund-reports.js";
-import { accountMark, believable } from "./sent-with.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -85,7 +85,7 @@ export class Incoming {
       : await connectors
           .of(connection.formula.id)
           .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
-    const believed = believable(payment, accountMark(keys, connection), outcome);
+    const believed = believable(payment, accountFingerprint(keys, connection), outcome);
     return (await this.#learn(tenantId, keys, id, believed)) ?? payment;
   }
 

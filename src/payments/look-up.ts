@@ -8,7 +8,7 @@ import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
 import type { Refund } from "./refund.js";
 import { afterRefundsFound } from "./refund-reports.js";
-import { isKnownAgain } from "./resent.js";
+import { isResendSafe } from "./resend.js";
 
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
@@ -70,7 +70,7 @@ export function mustSend({ attempt, status, connection }: Payment, found: LookUp
   if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
   if (attempt.operation === "authorize") return found.kind !== "found";
   const isNew = attempt.account === undefined;
-  const isKnown = isNew || isKnownAgain(attempt, connection.formulaId, now);
+  const isKnown = isNew || isResendSafe(attempt, connection.formulaId, now);
   if (attempt.operation === "refund") {
     if (status !== "capture_succeeded" || found.kind === "absent") return false;
     // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.

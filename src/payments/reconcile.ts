@@ -9,6 +9,14 @@ import { claimPayments } from "../store/payments.js";
 import { findToken } from "../store/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
+import {
+  accountFingerprint,
+  believable,
+  cardFingerprint,
+  foundIn,
+  isOfAccount,
+  sentTo,
+} from "./account-fingerprint.js";
 import { cardOf, isShownAs } from "./admit-payment.js";
 import { giveUp } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
@@ -19,7 +27,6 @@ import { pauseAfter } from "./pauses.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
 import { type PerformParts, perform } from "./perform.js";
-import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "./sent-with.js";
 
 export interface ReconcileParts extends PerformParts {
   readonly keyring: Keyring;
@@ -73,7 +80,7 @@ async function lookAfter(
   const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, payment.connectionId));
   const connection = connectionOf(keys, tenantId, row, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
-  const account = accountMark(keys, connection);
+  const account = accountFingerprint(keys, connection);
   const isItsAccount = isOfAccount(payment, account);
   const found = believable(payment, account, await lookUp(parts, tenantId, payment, connection));
   let isSent = false;
@@ -137,7 +144,7 @@ async function cardAgain(
   if (!card) return undefined;
   // Attempts of earlier versions have no mark.
   const mark = attempt?.card;
-  const isThatOne = mark === undefined ? isShownAs(shown, card) : cardMark(keys, card) === mark;
+  const isThatOne = mark === undefined ? isShownAs(shown, card) : cardFingerprint(keys, card) === mark;
   if (!isThatOne) return undefined;
   return new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
 }

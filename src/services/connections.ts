@@ -14,7 +14,7 @@ import {
   replaceConnection,
   requireSupported,
 } from "../payments/connection.js";
-import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formulas.js";
+import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formula.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
