@@ -44,7 +44,7 @@ async function listTenants(owner: Sql): Promise<TenantId[]> {
 }
 
 async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  const rows = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
   const versionOf = (purpose: string) =>
     rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;
   const isRotating = rows.some(({ state }) => state === "retired");

@@ -98,7 +98,7 @@ function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
 
 /** A minute stays while it has an unsent message, because the replica that leased the message may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));
     if (!isPending) tx.enqueue(forgetDue, { kind, minute });
   });

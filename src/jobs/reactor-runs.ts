@@ -38,7 +38,7 @@ export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRun
 
 /** A minute stays while it has a pending run, because the replica that leased the run may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));
     if (!isPending) tx.enqueue(forgetDue, { kind, minute });
   });

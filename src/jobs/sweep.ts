@@ -140,7 +140,7 @@ async function takeTurn(
 ): Promise<boolean> {
   const remove = kind === "token" ? expire(await keyring.of(tenantId)) : removal(REMOVALS[kind]);
   for (let step = 0; step < STEPS && !signal.aborted; step += 1) {
-    const outcome = await database.slow.run(tenantId, "unguarded", async (tx) => {
+    const outcome = await database.bulk.run(tenantId, "unguarded", async (tx) => {
       const reached = await remove(tx);
       if (reached === "done") tx.enqueue(forgetDue, { kind, minute });
       return reached;

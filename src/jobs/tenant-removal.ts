@@ -43,7 +43,7 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
 async function remove(database: Database, { tenantId, kind, minute }: DueMinute, signal: AbortSignal): Promise<void> {
   await removeRows(database, tenantId, signal);
   if (signal.aborted) return;
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     tx.enqueue(forgetAllDue, "all");
     tx.enqueue(forgetDue, { kind, minute });
   });

@@ -22,7 +22,7 @@ export interface TenantWorkParts {
 /** Wakes the tenants that have work of a kind. Every replica runs this: work that must not be done twice is leased. */
 export function tenantWorkJob({ name, kind, database, clock, isPending, wake, onFailure }: TenantWorkParts): Job {
   const forgetFinished = ({ tenantId, minute }: DueMinute) =>
-    database.slow.run(tenantId, "unguarded", async (tx) => {
+    database.bulk.run(tenantId, "unguarded", async (tx) => {
       const stays = await tx.query(isPending, new Date(minute.getTime() + MINUTE_MS));
       if (!stays) tx.enqueue(forgetDue, { kind, minute });
     });

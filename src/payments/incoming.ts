@@ -109,7 +109,7 @@ export class Incoming {
   /** Refunds may also be made at the service itself. For those, only the payment's state matters. */
   async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: Told): Promise<boolean> {
     if (report.kind !== "refund") return true;
-    const rows = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(listRefundRows, id));
+    const rows = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(listRefundRows, id));
     const refunds = rows.map((row) => openRefund(keys, tenantId, row));
     return refundNamed(refunds, report) !== undefined;
   }
@@ -130,19 +130,19 @@ export class Incoming {
     const found = named ? await this.#payment(tenantId, keys, named) : undefined;
     if (found) return found.connectionId === connectionId ? found : undefined;
     if (providerId === undefined) return undefined;
-    const id = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
+    const id = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) =>
       tx.query(findPaymentByProvider, { connectionId, providerId }),
     );
     return id ? this.#payment(tenantId, keys, id) : undefined;
   }
 
   async #payment(tenantId: TenantId, keys: TenantKeys, id: Uuid): Promise<Payment | undefined> {
-    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readPayment, id));
+    const row = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readPayment, id));
     return row ? openPayment(keys, tenantId, row) : undefined;
   }
 
   #connectionRow(tenantId: TenantId, id: Uuid) {
-    return this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
+    return this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
   }
 
   async #genuine(address: string, kind: AddressKind) {

@@ -77,7 +77,7 @@ async function lookAfter(
   payment: Payment,
 ): Promise<Payment> {
   const { database } = parts;
-  const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, payment.connectionId));
+  const row = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, payment.connectionId));
   const connection = connectionOf(keys, tenantId, row, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
   const account = accountFingerprint(keys, connection);
@@ -135,7 +135,7 @@ async function cardAgain(
   tenantId: TenantId,
   { tokenId, order, attempt, card: shown }: Payment,
 ): Promise<SensitiveCard | undefined> {
-  const row = await database.fast.run(tenantId, "unguarded", async (tx) => {
+  const row = await database.shared.run(tenantId, "unguarded", async (tx) => {
     const found = await findToken(tx, tokenId);
     if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use"));
     return found;

@@ -78,8 +78,8 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     invitations: new InvitationAcceptance(database, keyring),
     overload: {
       refusalOf(apiKey) {
-        const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
-        return tenantId && database.fast.refusalOf(tenantId);
+        const tenantId = database.shared.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+        return tenantId && database.shared.refusalOf(tenantId);
       },
     },
     async [Symbol.asyncDispose]() {

@@ -63,7 +63,7 @@ export class InvitationAcceptance {
 
   async #find(link: PresentedLink) {
     const { tenantId, invitationId: id, hash } = link;
-    const [invitation, tenant] = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
+    const [invitation, tenant] = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
       Promise.all([tx.query(findLinkedInvitation, { id, hash }), tx.query(readTenant, tenantId)]),
     );
     return invitation && tenant ? { invitation, tenantName: tenant.name } : undefined;
