@@ -3,9 +3,9 @@ import type { TenantId } from "../base/ids.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
 import { toStoreError, troubleOf, UniqueViolation, unavailable } from "./database-error.js";
-import { tellsOfDisk } from "./disk-probe.js";
+import { isDiskFull } from "./disk-probe.js";
 import type { TransactionResult } from "./shared-transaction.js";
-import { rejectAll, settle, settleOne, type Waiting } from "./tenant-queue.js";
+import { type QueuedRequest, rejectAll, settle, settleOne } from "./tenant-queue.js";
 
 /**
  * Attempts until a conflict or an unavailable database is reported to the caller. Only this module retries
@@ -18,7 +18,7 @@ export interface SettlementParts {
   readonly limits: Pick<BatchLimits, "retryDelays" | "timeoutMs">;
   readonly wasCommitted: CommitLookup;
   /** Puts requests first in the queue of their tenant. */
-  readonly requeue: (tenantId: TenantId, batch: Waiting[]) => void;
+  readonly requeue: (tenantId: TenantId, batch: QueuedRequest[]) => void;
   /** The database reported a full disk. */
   readonly onFullDisk: () => void;
   /** The tenant's log is closed beyond this server's clock. */
@@ -34,7 +34,7 @@ export class BatchSettlement {
   }
 
   /** Gives each request of an ended transaction its outcome, or lets it run again. */
-  async settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
+  async settle(tenantId: TenantId, batch: QueuedRequest[], result: TransactionResult): Promise<void> {
     if (result.kind === "committed") {
       // Work that got its last output with the commit ends after it, and does not delay others.
       for (const { waiting, request } of settle(batch, result.requests)) {
@@ -57,7 +57,7 @@ export class BatchSettlement {
       this.#parts.requeue(tenantId, batch);
       return;
     }
-    if (tellsOfDisk(result.error)) this.#parts.onFullDisk();
+    if (isDiskFull(result.error)) this.#parts.onFullDisk();
     switch (troubleOf(result.error)) {
       case "stale_authorization":
         return rejectAll(batch, toStoreError(result.error));
@@ -80,7 +80,7 @@ export class BatchSettlement {
   }
 
   /** Runs the same requests again after a growing delay, unless two transactions could have timed out meanwhile. */
-  async #retry(tenantId: TenantId, batch: Waiting[], finalError: Error): Promise<void> {
+  async #retry(tenantId: TenantId, batch: QueuedRequest[], finalError: Error): Promise<void> {
     if (batch.length === 0) return;
     const tooOld = performance.now() - 2 * this.#parts.limits.timeoutMs;
     for (const waiting of batch) waiting.attempts += 1;

@@ -11,7 +11,7 @@ import { leavesDoubt, unavailable } from "./database-error.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
-import { rejectAll, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
+import { type QueuedRequest, queuedRequest, rejectAll, TenantQueue } from "./tenant-queue.js";
 import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
 const STOPPING = "the server is stopping";
@@ -112,7 +112,7 @@ export class TransactionBatcher {
     }
     return new Promise<T>((resolve, reject) => {
       this.#queued += 1;
-      queue.waiting.push(waitingFor(work, guard, resolve, reject));
+      queue.waiting.push(queuedRequest(work, guard, resolve, reject));
       this.#enlist(queue);
     });
   }
@@ -205,7 +205,7 @@ export class TransactionBatcher {
     }
   }
 
-  #nextBatch(queue: TenantQueue): Waiting[] {
+  #nextBatch(queue: TenantQueue): QueuedRequest[] {
     const batch = queue.nextBatch(this.#limits.batch);
     this.#queued -= batch.length;
     return batch;
@@ -219,7 +219,7 @@ export class TransactionBatcher {
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
 
-  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
+  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: QueuedRequest[], guard: Guard): Promise<void> {
     const { tenantId } = queue;
     queue.transactions += 1;
     queue.inFlight += batch.length;
@@ -257,7 +257,7 @@ export class TransactionBatcher {
   async #runOn(
     slot: ConnectionSlot,
     start: TransactionStart & { readonly tenantId: TenantId; readonly guard: Guard },
-    batch: readonly Waiting[],
+    batch: readonly QueuedRequest[],
   ): Promise<TransactionResult> {
     const works = batch.map(({ work }) => work);
     const isShared = this.#limits.batch > 1;
@@ -270,7 +270,7 @@ export class TransactionBatcher {
     }
   }
 
-  #requeue(tenantId: TenantId, batch: Waiting[]): void {
+  #requeue(tenantId: TenantId, batch: QueuedRequest[]): void {
     if (batch.length === 0) return;
     if (this.#isClosed) {
       rejectAll(batch, unavailable(STOPPING));

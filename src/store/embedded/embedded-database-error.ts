@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** A failed file operation on the data directory, in words; every other error as it is. */
-export function inOperatorsWords(error: unknown, dataDir: string): unknown {
+export function toOperatorError(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
   const path = "dest" in error ? error.dest : "path" in error ? error.path : undefined;
