@@ -48,15 +48,15 @@ export class RunnerRequests {
     return id;
   }
 
-  receive(runner: ReadyRunner, { kind, lease: id, number, payload }: Frame): void {
-    const request = this.#pending.get(id);
+  receive(runner: ReadyRunner, { kind, requestId, number, payload }: Frame): void {
+    const request = this.#pending.get(requestId);
     // The caller cancelled the run, and the runner does not know yet.
     if (request === undefined) return;
     if (kind === FrameKind.result) {
       const { first, second } = readParts(payload);
       request.onResult(first, second);
     } else if (kind === FrameKind.hostCall) {
-      void this.#answer(runner, request, id, number, payload);
+      void this.#answer(runner, request, requestId, number, payload);
     }
   }
 

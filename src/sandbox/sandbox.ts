@@ -230,7 +230,7 @@ class RunnerSandbox implements Sandbox {
 
   #countFailure(source: CodeSource): void {
     this.#breakers.fail(source);
-    this.#settings.sharedRunner?.tellFailure(source);
+    this.#settings.sharedRunner?.reportFailure(source);
   }
 
   #failAll(): void {
