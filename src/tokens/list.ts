@@ -14,7 +14,7 @@ import type { ReadableToken } from "./read.js";
 import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
-import type { Way } from "./search/alternatives.js";
+import type { Conjunction } from "./search/conjunctions.js";
 import { findMatches } from "./search/find-matches.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
@@ -26,10 +26,10 @@ export async function listTokens(
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken>> {
-  const { ids, ways } = query.filter;
+  const { ids, conjunctions } = query.filter;
   const found = ids
     ? await listByIds(tx, query, ids, page)
-    : await (ways ? listMatches(tx, query, ways, page) : listByKeys(tx, query, page, memory));
+    : await (conjunctions ? listMatches(tx, query, conjunctions, page) : listByKeys(tx, query, page, memory));
   await logListing(tx, query, found.items);
   return found;
 }
@@ -51,11 +51,11 @@ async function listByIds(
 async function listMatches(
   tx: Transaction,
   query: TokenQuery,
-  ways: readonly Way[],
+  conjunctions: readonly Conjunction[],
   page: PageRequest,
 ): Promise<Page<ReadableToken>> {
   const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
-  const { total, keys } = await findMatches(tx, ways, scopes, page);
+  const { total, keys } = await findMatches(tx, conjunctions, scopes, page);
   const ids = keys.map(({ id }) => id);
   const items = await readable(tx, query, ids);
   return { items, total };

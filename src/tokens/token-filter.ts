@@ -4,8 +4,8 @@ import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { KeyFilter } from "../store/token-selection.js";
-import { type Literal, type Way, waysToMeet } from "./search/alternatives.js";
 import { conditionOf } from "./search/conditions.js";
+import { type Conjunction, type Literal, toConjunctions } from "./search/conjunctions.js";
 import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";
 import { spanOf } from "./search/sources.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
@@ -23,8 +23,8 @@ export interface TokenFilter {
   readonly exactMetadata: readonly (readonly [string, string])[];
   /** The span of creation times. */
   readonly span: TimeSpan;
-  /** Conditions of a search beyond all these: any of the ways must hold. */
-  readonly ways: readonly Way[] | undefined;
+  /** Conditions of a search beyond all these: any of the conjunctions must hold. */
+  readonly conjunctions: readonly Conjunction[] | undefined;
   /** Identifies the filter in cursors and in memory: the same text for the same filter. */
   readonly name: readonly string[];
 }
@@ -36,7 +36,7 @@ const ALL: Omit<TokenFilter, "name"> = {
   metadata: [],
   exactMetadata: [],
   span: ANY_TIME,
-  ways: undefined,
+  conjunctions: undefined,
 };
 
 /** GET /tokens: any number of ids and metadata, all of which must match. */
@@ -64,10 +64,10 @@ export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
   const name = ["search", query.trim()];
   const expression = parseSearchQuery(query);
   if (!expression) return { ...ALL, name };
-  const ways = waysToMeet(conditionOf(keys, expression));
-  const [way, ...others] = ways;
-  const listed = way && others.length === 0 ? listedFilter([...way.values()]) : undefined;
-  return listed ? { ...ALL, ...listed, name } : { ...ALL, ways, name };
+  const conjunctions = toConjunctions(conditionOf(keys, expression));
+  const [conjunction, ...others] = conjunctions;
+  const listed = conjunction && others.length === 0 ? listedFilter([...conjunction.values()]) : undefined;
+  return listed ? { ...ALL, ...listed, name } : { ...ALL, conjunctions, name };
 }
 
 /** Terms with an index, all of which must hold; undefined if there is any other condition. */

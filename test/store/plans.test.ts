@@ -16,7 +16,7 @@ import {
 } from "../../src/store/token-selection.js";
 import { findToken, markTokenActive } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
-import type { Literal, Way } from "../../src/tokens/search/alternatives.js";
+import type { Conjunction, Literal } from "../../src/tokens/search/conjunctions.js";
 import { findMatches } from "../../src/tokens/search/find-matches.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
@@ -219,13 +219,13 @@ describe("without statistics", () => {
     value[0] ?? 0,
     { test: { kind: "term", term: value }, isNegated },
   ];
-  const search = (opened: Database, ways: readonly Way[]) =>
-    opened.bulk.run(tenantId, "unguarded", (tx) => findMatches(tx, ways, [], { page: 1, size: PAGE }));
+  const search = (opened: Database, conjunctions: readonly Conjunction[]) =>
+    opened.bulk.run(tenantId, "unguarded", (tx) => findMatches(tx, conjunctions, [], { page: 1, size: PAGE }));
 
   it("a search reads what the narrowest of its terms leads to, and nothing else", async () => {
-    const ways = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
+    const conjunctions = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
     const read = await pagesRead(async (opened) => {
-      const { total, keys } = await search(opened, ways);
+      const { total, keys } = await search(opened, conjunctions);
       expect([total, keys.length]).toEqual([10, 10]);
     });
     // Each source is counted, the common ones up to 25,000 entries at 80 per page.
