@@ -42,7 +42,7 @@ export interface AdmittedPayment {
 /**
  * The lease of a payment that is being sent, in business time. A payment without a stored answer by then is reconciled.
  */
-export const FLIGHT_MS = 45_000;
+export const SENDING_LEASE_MS = 45_000;
 
 /** Stores a payment before any service is asked for money. Every invalid request is rejected here and leaves no row. */
 export async function admitPayment(
@@ -93,11 +93,11 @@ export async function admitPayment(
       ...{ operation: "authorize", key: `${reconciliationIdOf({ id })}-auth`, amount: order.amount },
       ...{ state: "sent", tries: 0, since: now, account, card: cardFingerprint(keys, card) },
     },
-    dueAt: new Date(now + FLIGHT_MS),
+    dueAt: new Date(now + SENDING_LEASE_MS),
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.enqueue(insertPayment, written);
-  noteDue(tx, { kind: "payment", at: new Date(now + FLIGHT_MS) });
+  noteDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
   writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));
   await touch(tx, tokenId, row.active_month);

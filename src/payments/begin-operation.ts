@@ -10,7 +10,7 @@ import { updatePayment } from "../store/payments.js";
 import { insertRefund, listRefundRows } from "../store/refunds.js";
 import type { OrdinaryTransaction } from "../store/transaction.js";
 import { accountFingerprint, sentTo } from "./account-fingerprint.js";
-import { FLIGHT_MS } from "./admit-payment.js";
+import { SENDING_LEASE_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { type Payment, paymentRowOf } from "./payment.js";
@@ -119,7 +119,7 @@ async function begin(
   const planned = await plan(payment);
   const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
   if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
-  const due = new Date(tx.now.getTime() + FLIGHT_MS);
+  const due = new Date(tx.now.getTime() + SENDING_LEASE_MS);
   // A changed API key may still belong to the same account. The answer shows whether it does.
   const begun = { ...sentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" });

@@ -107,7 +107,7 @@ export class Incoming {
   }
 
   /** Refunds may also be made at the service itself. For those, only the payment's state matters. */
-  async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: Told): Promise<boolean> {
+  async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: ReportedOutcome): Promise<boolean> {
     if (report.kind !== "refund") return true;
     const rows = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(listRefundRows, id));
     const refunds = rows.map((row) => openRefund(keys, tenantId, row));
@@ -159,13 +159,18 @@ function heard(change: Change): Change {
 }
 
 /** A report that is complete in the webhook itself and needs no look-up. */
-type Told = Exclude<WebhookEvent["report"], { kind: "changed" }>;
+type ReportedOutcome = Exclude<WebhookEvent["report"], { kind: "changed" }>;
 
 /**
  * Applies a report. A capture or void ends only if the report matches the one under way; a refund ends if the report
  * names it.
  */
-export function afterReport(current: Payment, report: Told, now: number, refunds: readonly Refund[]): Change {
+export function afterReport(
+  current: Payment,
+  report: ReportedOutcome,
+  now: number,
+  refunds: readonly Refund[],
+): Change {
   const { attempt } = current;
   switch (report.kind) {
     case "payment":

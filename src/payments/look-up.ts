@@ -1,8 +1,8 @@
 import type { TenantId } from "../base/ids.js";
-import { applyFollowUp, applyStanding, giveUp, type Step } from "./apply.js";
+import { applyFollowUp, applyStanding, expirePayment, type Step } from "./apply.js";
 import type { Connection } from "./connection.js";
+import { LOOK_UP_LIMIT_MS, lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FoundRefusal, LookUpOutcome } from "./outcome.js";
-import { GIVE_UP_MS, pauseAfter, waitingFor } from "./pauses.js";
 import { type Payment, referenceOf } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
@@ -27,13 +27,13 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
     const { amount, key } = attempt;
     return applyFollowUp(step.payment, { operation, amount, key, providerId }, outcome, now);
   }
-  if (attempt.operation === "authorize" && now - attempt.since > GIVE_UP_MS) {
-    const given = giveUp(step.payment, "service_network_error", now);
+  if (attempt.operation === "authorize" && now - attempt.since > LOOK_UP_LIMIT_MS) {
+    const given = expirePayment(step.payment, "service_network_error", now);
     if (given.moved) return given;
   }
   return {
     ...step,
-    payment: waitingFor(step.payment, attempt.state === "accepted" ? "accepted" : "unknown", now),
+    payment: scheduleLookUp(step.payment, attempt.state === "accepted" ? "accepted" : "unknown", now),
   };
 }
 
@@ -57,8 +57,8 @@ function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, n
     found.kind === "unknown" ||
     (found.kind === "found" && (found.standing.kind === "redirect" || found.standing.kind === "processing"));
   const since = now - updatedAt;
-  if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > GIVE_UP_MS) return undefined;
-  return new Date(now + pauseAfter(since));
+  if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > LOOK_UP_LIMIT_MS) return undefined;
+  return new Date(now + lookUpDelay(since));
 }
 
 function unmoved(payment: Payment): Step {

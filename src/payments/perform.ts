@@ -8,8 +8,8 @@ import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
 import type { Connectors } from "./connectors.js";
 import { blamesCredentials } from "./error-code.js";
+import { scheduleLookUp } from "./look-up-schedule.js";
 import type { AuthorizationOutcome, FollowUpOutcome, ProviderCodes } from "./outcome.js";
-import { waitingFor } from "./pauses.js";
 import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
@@ -80,11 +80,11 @@ export function afterAuthorization(payment: Payment, outcome: AuthorizationOutco
   const isUnderWay = payment.attempt?.key === key;
   if (outcome.kind === "unknown") {
     const coded = { ...payment, codes: { ...payment.codes, ...outcome.codes } };
-    return { payment: isUnderWay ? waitingFor(coded, "unknown", now) : payment, moved: false, approved: false };
+    return { payment: isUnderWay ? scheduleLookUp(coded, "unknown", now) : payment, moved: false, approved: false };
   }
   const step = applyStanding(payment, outcome, now);
   const isWaiting = outcome.kind === "processing" && isUnderWay;
-  return isWaiting ? { ...step, payment: waitingFor(step.payment, "accepted", now) } : step;
+  return isWaiting ? { ...step, payment: scheduleLookUp(step.payment, "accepted", now) } : step;
 }
 
 async function authorize(

@@ -18,12 +18,12 @@ import {
   sentTo,
 } from "./account-fingerprint.js";
 import { cardOf, isShownAs } from "./admit-payment.js";
-import { giveUp } from "./apply.js";
+import { expirePayment } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { connectionOf } from "./connection.js";
 import { endApproval } from "./end-approval.js";
 import { afterLookUp, lookUp, mustSend } from "./look-up.js";
-import { pauseAfter } from "./pauses.js";
+import { lookUpDelay } from "./look-up-schedule.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
 import { type PerformParts, perform } from "./perform.js";
@@ -64,7 +64,7 @@ export async function reconcile(
   if (!isSame || !isDue) return after;
   const rested = await changePayment(parts.database, keys, tenantId, payment.id, (current, now) => {
     const isUntouched = current.revision === after.revision + 1;
-    const dueAt = isUntouched ? new Date(now.getTime() + pauseAfter(0)) : current.dueAt;
+    const dueAt = isUntouched ? new Date(now.getTime() + lookUpDelay(0)) : current.dueAt;
     return { payment: { ...current, dueAt }, moved: false, approved: false, goesOn: true };
   });
   return rested ?? after;
@@ -120,7 +120,7 @@ function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId
       return afterLookUp(current, { kind: "unknown", codes: {} }, now, refunds);
     }
     const { approvalExpiresAt = 0 } = current;
-    if (approvalExpiresAt <= now) return giveUp(current, "incomplete_buyer_approval", now);
+    if (approvalExpiresAt <= now) return expirePayment(current, "incomplete_buyer_approval", now);
     return { payment: { ...current, dueAt: new Date(approvalExpiresAt) }, moved: false, approved: false };
   });
 }

@@ -18,7 +18,7 @@ import type { ReconcileParts } from "../payments/reconcile.js";
 import { SimulatedApprovals } from "../payments/simulator/approve.js";
 import { Books } from "../payments/simulator/books.js";
 import { SimulatorPost } from "../payments/simulator/post.js";
-import { Simulator, type Tell } from "../payments/simulator/simulator.js";
+import { type SendWebhook, Simulator } from "../payments/simulator/simulator.js";
 import { TenantTurns } from "../payments/tenant-turns.js";
 import { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
@@ -63,9 +63,9 @@ export function composePayments(parts: PaymentsParts): Payments {
     },
     onFailure: tenantFailure(log, "simulator webhooks", "a webhook of the simulator was lost"),
   });
-  const tell: Tell = (tenantId, change) => post.tell(tenantId, change);
+  const sendWebhook: SendWebhook = (tenantId, change) => post.schedule(tenantId, change);
   const connectors = new Connectors(
-    [new Simulator(books, approvalPageOf(parts), tell), ...realConnectors(addresses)],
+    [new Simulator(books, approvalPageOf(parts), sendWebhook), ...realConnectors(addresses)],
     (tenantId) =>
       providerHttp(agents, tenantId, (error) =>
         log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
@@ -92,7 +92,7 @@ export function composePayments(parts: PaymentsParts): Payments {
     jobs: jobsOf(parts, engine, checks),
     incoming,
     challenges: new SimulatedChallenges(database, keyring, simulatedDirectory),
-    approvals: new SimulatedApprovals(books, keyring, clock, tell),
+    approvals: new SimulatedApprovals(books, keyring, clock, sendWebhook),
     stop: async () => {
       post.stop();
       await Promise.all([checks.stop(), engine.stop()]);

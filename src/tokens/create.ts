@@ -54,7 +54,7 @@ export async function createToken(
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       insertToken(tx, row);
     } else if (!(await insertTokenIfFree(tx, row))) {
-      const outcome = await makeWay(tx, caller, keys, prepared, row, showing);
+      const outcome = await resolveConflict(tx, caller, keys, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
     }
@@ -147,7 +147,7 @@ export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc
 }
 
 /** Resolves a conflict with a stored token: its duplicate, one with the same id, or one that has expired. */
-async function makeWay(
+async function resolveConflict(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,

@@ -41,7 +41,7 @@ export class SimulatorPost {
   }
 
   /** Sends a webhook for a change, if the connection has a secret to sign with. */
-  tell(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
+  schedule(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
     const timer = setTimeout(() => {
       this.#waiting.delete(timer);
       this.#send(tenantId, reference, times).catch((error: unknown) => this.#parts.onFailure(tenantId, error));

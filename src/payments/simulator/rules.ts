@@ -31,7 +31,7 @@ export interface Behaviour {
   /** The buyer's approval takes effect only after the approval period. */
   readonly approvesLate: boolean;
   /** Its webhook is sent twice. */
-  readonly isToldTwice: boolean;
+  readonly isSentTwice: boolean;
 }
 
 const APPROVE: Verdict = { kind: "approve" };
@@ -134,7 +134,7 @@ export function behaviourOf(request: AuthorizationRequest): Behaviour {
     asyncCapture: amount === 600007,
     asyncVoid: amount === 600008,
     approvesLate: amount === 600010,
-    isToldTwice: amount === 600009,
+    isSentTwice: amount === 600009,
   };
 }
 

@@ -2,7 +2,7 @@ import { invalid } from "../../base/fault.js";
 import type { TokenTest } from "../../store/token-search.js";
 import type { SearchCondition } from "./conditions.js";
 
-/** One conjunction to meet a condition: each test, by its number, must hold or must not hold. */
+/** One way to meet a condition: each test, by its number, must hold or must not hold. */
 export type Conjunction = ReadonlyMap<number, Literal>;
 
 export interface Literal {
