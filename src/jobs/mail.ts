@@ -6,7 +6,7 @@ import { hasMessagesDue } from "../store/outbox.js";
 import type { Outbox } from "../tenancy/outbox.js";
 import type { Job } from "./schedule.js";
 
-const EVERY_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 /** Reasons, in the operator's words, why messages are not sent. The last two concern all messages. */
 const TROUBLES = {
@@ -35,7 +35,7 @@ export function mailJob(parts: MailParts): Job {
   const { database, clock } = parts;
   return {
     name: "mail",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       const now = new Date(clock.now());
       const tell = onceEach(parts.onTrouble);

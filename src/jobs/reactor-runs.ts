@@ -7,7 +7,7 @@ import { hasRunsDue } from "../store/reactor-runs.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its run. This job finds the others: retries, and runs of lost replicas. */
-const EVERY_MS = 2_000;
+const INTERVAL_MS = 2_000;
 
 export interface ReactorRunsParts {
   readonly database: Database;
@@ -20,7 +20,7 @@ export interface ReactorRunsParts {
 export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRunsParts): Job {
   return {
     name: "reactor runs",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       const now = new Date(clock.now());
       let due: readonly DueMinute[] = [];

@@ -6,7 +6,7 @@ import type { Statement } from "../store/statement.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its work. This job finds the rest: retries, and work of lost replicas. */
-const EVERY_MS = 2_000;
+const INTERVAL_MS = 2_000;
 
 export interface TenantWorkParts {
   readonly name: string;
@@ -28,7 +28,7 @@ export function tenantWorkJob({ name, kind, database, clock, isPending, wake, on
     });
   return {
     name,
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       const now = new Date(clock.now());
       let due: readonly DueMinute[] = [];
