@@ -119,7 +119,7 @@ export class FramePasses {
   }
 
   async #find({ kind, tenantId, hash }: KeyName): Promise<FramedApplication | undefined> {
-    const run = this.#database.fast.run.bind(this.#database.fast);
+    const run = this.#database.shared.run.bind(this.#database.shared);
     if (kind === "ses") {
       const session = await run(tenantId, "unguarded", (tx) => tx.query(findSession, hash));
       if (!session) return undefined;

@@ -71,7 +71,7 @@ export function createAdmission(
       };
       const caller = await authorize(head);
       if (caller) {
-        database.fast.requireRoom(caller.tenantId);
+        database.shared.requireRoom(caller.tenantId);
         head.memory.prove(keyProofOf(caller));
       }
       return { head, caller, renew };
