@@ -4,6 +4,8 @@ export type ServerErrorCode =
   | "validation_failed"
   | "unauthenticated"
   | "permission_denied"
+  | "reason_required"
+  | "reason_invalid"
   | "not_found"
   | "method_not_allowed"
   | "destination_timeout"
@@ -12,6 +14,8 @@ export type ServerErrorCode =
   | "wrong_state"
   | "idempotency_in_flight"
   | "body_too_large"
+  | "headers_too_large"
+  | "request_timeout"
   | "unsupported_media_type"
   | "unprocessable"
   | "rate_limited"
@@ -36,6 +40,8 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   validation_failed: 400,
   unauthenticated: 401,
   permission_denied: 403,
+  reason_required: 403,
+  reason_invalid: 400,
   not_found: 404,
   method_not_allowed: 405,
   destination_timeout: 408,
@@ -44,6 +50,8 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   wrong_state: 409,
   idempotency_in_flight: 409,
   body_too_large: 413,
+  headers_too_large: 431,
+  request_timeout: 408,
   unsupported_media_type: 415,
   unprocessable: 422,
   rate_limited: 429,
