@@ -12,6 +12,7 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
+import { auditOf } from "./audit-of.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { QUESTION_LIMITS } from "./health.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
@@ -95,7 +96,12 @@ async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observ
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const head = { traceId, signal: context.signal, memory: memoryOf(call.raw), header };
+  const head = {
+    ...{ traceId, signal: context.signal, memory: memoryOf(call.raw), header },
+    get audit() {
+      return auditOf(call.raw);
+    },
+  };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 

@@ -68,6 +68,9 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get memory() {
       return parts.head.memory;
     },
+    get audit() {
+      return parts.head.audit;
+    },
     get caller() {
       return caller();
     },

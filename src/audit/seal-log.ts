@@ -1,5 +1,6 @@
 import type { TenantId } from "../base/ids.js";
-import { type ChainEnd, macOfMinute, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
+import { type ChainEnd, macOfMinute, type SealedMinute } from "../crypto/log-seal.js";
+import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import {
   cellsOf,
@@ -134,9 +135,9 @@ async function* minutesToSeal(
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
         close();
-        open = { windowStart, digest: new RowDigest(tenantId, windowStart) };
+        open = { windowStart, digest: newRowDigest(CURRENT_DIGEST, tenantId, windowStart) };
       }
-      open.digest.add(cellsOf(row));
+      open.digest.add(cellsOf(row, CURRENT_DIGEST));
     }
     after = rows.at(-1);
     if (rows.length < PAGE) break;
@@ -168,9 +169,14 @@ async function append(
   const seals = counted.map((minute, index): Omit<SealRow, "sealed_at"> => {
     if (index > 0) number += 1;
     const version = keys.audit.current;
-    const mac = macOfMinute(keys.audit, version, tenantId, { ...minute, number, previous });
+    const mac = macOfMinute(keys.audit, version, tenantId, {
+      ...minute,
+      digestVersion: CURRENT_DIGEST,
+      number,
+      previous,
+    });
     const seal = {
-      ...{ kind: "minute", version: 1, subject: null },
+      ...{ kind: "minute", version: 1, digest_version: CURRENT_DIGEST, subject: null },
       ...{ window_start: minute.windowStart, number, row_count: minute.rowCount, digest: Buffer.from(minute.digest) },
       ...{ previous: Buffer.from(previous), key_version: version, mac },
     };

@@ -1,10 +1,11 @@
 import { type TenantId, timeOfUuid } from "../base/ids.js";
-import { NO_SEAL, RowDigest } from "../crypto/log-seal.js";
+import { NO_SEAL } from "../crypto/log-seal.js";
+import { CURRENT_DIGEST, newRowDigest } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { cellsOf, type EndRow, type SealRow } from "../store/audit-seals.js";
+import { cellsOf, type EndRow, exceedsLayout, type SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
-import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { digestVersionOf, isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
 import { Strands } from "./strands.js";
@@ -192,9 +193,15 @@ class Verification {
 
   async #checkRows(seal: SealRow): Promise<void> {
     const start = seal.window_start;
-    const digest = new RowDigest(this.#tenantId, start);
-    await this.#strands.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => digest.add(cellsOf(row)));
+    const version = digestVersionOf(seal) ?? CURRENT_DIGEST;
+    const digest = newRowDigest(version, this.#tenantId, start);
+    let uncovered = 0;
+    await this.#strands.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => {
+      digest.add(cellsOf(row, version));
+      if (exceedsLayout(row, version)) uncovered += 1;
+    });
     if (this.#keptFrom && start < this.#keptFrom) return;
+    this.#checkUncovered(start, uncovered);
     const { count } = digest;
     const findings = this.#findings;
     if (count < seal.row_count) {
@@ -210,6 +217,12 @@ class Verification {
         `the ${numbered(count, "row")} of this minute are not those that were sealed`,
       );
     }
+  }
+
+  #checkUncovered(start: Date, count: number): void {
+    if (count === 0) return;
+    const detail = `${numbered(count, "row")} with fields that the seal of this minute, of an earlier release, does not cover`;
+    this.#findings.add("fields_unsealed", start, detail);
   }
 
   #checkEnd(end: EndRow | undefined): void {

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { isLoggedAddresses, type LoggedAddresses } from "../base/logged-addresses.js";
 import type { Network } from "../base/network.js";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
@@ -58,6 +59,8 @@ export interface Config {
   /** Milliseconds. */
   readonly requestTimeout: number;
   readonly logRetentionDays: number;
+  /** How much of client addresses log rows keep. */
+  readonly logAddresses: LoggedAddresses;
   readonly includedMonthlyActiveTokens: number;
   /** The operator's data about card issuers. */
   readonly binTableFile: string | undefined;
@@ -122,6 +125,7 @@ export function readConfig(environment: Environment): Config {
     bodyLimit: whole("BODY_LIMIT_BYTES"),
     requestTimeout: whole("REQUEST_TIMEOUT_MS"),
     logRetentionDays: whole("LOG_RETENTION_DAYS"),
+    logAddresses: readLoggedAddresses(text("LOG_ADDRESSES")),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS"),
     binTableFile: optional("BIN_TABLE_FILE"),
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
@@ -134,6 +138,11 @@ export function readConfig(environment: Environment): Config {
     rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
+}
+
+function readLoggedAddresses(value: string): LoggedAddresses {
+  if (isLoggedAddresses(value)) return value;
+  throw new ConfigError(`CLOAKROOM_LOG_ADDRESSES must be full, truncated or none; it is "${value}".`);
 }
 
 function readDatabaseUrls(environment: Environment): Pick<Config, "databaseUrl" | "migrateDatabaseUrl"> {
