@@ -1,5 +1,6 @@
 import { type TenantId, timeOfUuid } from "../base/ids.js";
 import { NO_SEAL, RowDigest } from "../crypto/log-seal.js";
+import { hashOfSigned } from "../crypto/log-signing.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { cellsOf, type EndRow, type SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
@@ -7,6 +8,8 @@ import type { LogSnapshot } from "../store/log-snapshot.js";
 import { isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
+import { NO_BODY, readBody } from "./seal-body.js";
+import { isOwnSignature } from "./sign-seals.js";
 import { Strands } from "./strands.js";
 
 /** A seal seen earlier and stored out of reach of an attacker who can change the log. */
@@ -130,7 +133,7 @@ class Verification {
     this.#checkPlace(seal);
     if (!isOwnEntry(this.#keys, this.#tenantId, seal)) {
       this.#findings.add("seal_changed", seal.window_start, "the seal of this minute was not made by this vault");
-    }
+    } else if (seal.signed_body !== null) this.#checkSignature(seal, seal.signed_body);
     if (seal.kind === "minute") await this.#checkRows(seal);
     this.#awaited = this.#awaited.filter(
       ({ number, mac }) => number !== seal.number || mac !== seal.mac.toString("hex"),
@@ -138,6 +141,16 @@ class Verification {
     if (seal.kind === "restart") this.#acknowledge(seal);
     this.#last = seal;
     this.#seals += 1;
+  }
+
+  #checkSignature(seal: SealRow, text: string): void {
+    const last = this.#last;
+    const isNext = last?.number === seal.number - 1 && last.signed_body !== null;
+    const expected = isNext && last?.signed_body ? hashOfSigned(last.signed_body) : NO_BODY;
+    // If the entry before is gone or unsigned, its hash is not known here.
+    const isPlaced = (seal.number > 1 && !isNext) || readBody(text)?.previous.hash === expected;
+    if (isPlaced && isOwnSignature(this.#keys, this.#tenantId, seal)) return;
+    this.#findings.add("seal_changed", seal.window_start, `the signature of seal ${seal.number} is not the vault's`);
   }
 
   /** An operator, who holds the root key, knew these findings when restarting the chain. */

@@ -24,6 +24,7 @@ const COMMANDS: Commands = new Map([
   ["keys unseal", async () => (await import("./keys-unseal.js")).keysUnseal],
   ["audit verify", async () => (await import("./audit-verify.js")).auditVerify],
   ["audit export", async () => (await import("./audit-export.js")).auditExport],
+  ["audit key", async () => (await import("./audit-key.js")).auditKey],
   ["audit restart", async () => (await import("./audit-restart.js")).auditRestart],
   ["audit reopen", async () => (await import("./audit-reopen.js")).auditReopen],
   ["export", async () => (await import("./export.js")).exportCommand],

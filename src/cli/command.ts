@@ -10,6 +10,8 @@ export class UsageError extends Error {
 export interface CommandInput {
   readonly config: Config;
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  /** The word after the command's name, if the command takes one. */
+  readonly argument: string | undefined;
   /** Writes a message for people to standard error. */
   readonly say: (line: string) => void;
   /** Writes the result to standard output: one JSON document with --json, otherwise lines. */
@@ -20,6 +22,8 @@ export interface CommandInput {
 export interface Command {
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
+  /** The name of the word after the command's name; in brackets if it may be absent. Absent: there is none. */
+  readonly argument?: string;
   /** One line for each option. */
   readonly help: readonly string[];
   run(input: CommandInput): Promise<void>;
