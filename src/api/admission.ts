@@ -36,7 +36,9 @@ export function createAdmission(desc: DescMethod, { authenticator, database }: A
   const authorize = async (head: RequestHead): Promise<Caller | undefined> => {
     const key = head.header("bt-api-key");
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
-    const caller = await authenticator.authenticate(key);
+    const { context, badReason } = head.audit;
+    const caller = await authenticator.authenticate(key, context);
+    if (badReason) throw await recordDenial(database, reasonRefused(caller, badReason));
     if (policy.auth === AuthMode.OPTIONAL) return caller;
     if (missingFrom(caller) === undefined) {
       // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
@@ -46,7 +48,7 @@ export function createAdmission(desc: DescMethod, { authenticator, database }: A
     }
     // Cached rights may be stale and denials are not revision-checked, so reload before denying.
     authenticator.forget(key ?? "");
-    const current = await authenticator.authenticate(key);
+    const current = await authenticator.authenticate(key, context);
     const missing = missingFrom(current);
     if (missing) throw await recordDenial(database, lacking(current, missing));
     return current;
@@ -93,6 +95,10 @@ function permissionCheck(
 function unauthorizedSession(caller: Caller, id: Uuid): Denied {
   const fault = new Fault("permission_denied", "The session is not authorized.");
   return deniedWith(caller, fault, "session", id, "not authorized");
+}
+
+function reasonRefused(caller: Caller, fault: Fault): Denied {
+  return deniedWith(caller, fault, "application", caller.application.id, "reason");
 }
 
 /** A known key asked for what it may not do at all. */

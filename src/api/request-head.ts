@@ -1,3 +1,5 @@
+import type { AuditContext } from "../audit/audit-context.js";
+import type { Fault } from "../base/fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 
 /** The part of a request that is available before its body is read. */
@@ -8,4 +10,12 @@ export interface RequestHead {
   readonly signal: AbortSignal;
   /** Memory for the bodies of the request. */
   readonly memory: RequestMemory;
+  readonly audit: RequestAudit;
+}
+
+/** What a request tells log rows. */
+export interface RequestAudit {
+  readonly context: AuditContext;
+  /** Why the request's reason is not accepted. */
+  readonly badReason: Fault | undefined;
 }

@@ -12,6 +12,7 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
+import { auditOf } from "./audit-of.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { checkJsonBytes } from "./json-text.js";
@@ -89,7 +90,7 @@ async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observ
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const head = { traceId, signal: context.signal, memory: memoryOf(call.raw), header };
+  const head = { traceId, signal: context.signal, memory: memoryOf(call.raw), audit: auditOf(call.raw), header };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 

@@ -56,6 +56,7 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     };
   return {
     traceId: parts.head.traceId,
+    audit: parts.head.audit,
     reply: parts.reply,
     hasCaller: parts.caller !== undefined,
     get apiKey() {

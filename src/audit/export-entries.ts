@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import type { TenantId } from "../base/ids.js";
-import { RowDigest } from "../crypto/log-seal.js";
 import { hashOfSigned, isLogSignature } from "../crypto/log-signing.js";
-import { cellsOf, type RawLogRow } from "../store/audit-seals.js";
+import { DIGEST_VERSIONS, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
+import { cellsOf, exceedsLayout, type RawLogRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { Manifest, SignedLine, UnsignedLine } from "./export-format.js";
 import { isWithin } from "./export-range.js";
@@ -22,8 +22,7 @@ export class ExportEntries {
   readonly #publicKey: KeyObject;
   readonly #findings: Findings;
   readonly #range: { readonly since: Date; readonly until: Date };
-  /** The rows since the last entry. */
-  #open: { readonly minute: Date; readonly digest: RowDigest; last: RawLogRow } | undefined;
+  #open: OpenMinute | undefined;
   #last: Entry | undefined;
   #lastSigned: { readonly number: number; readonly hash: string } | undefined;
   #lastMinute: Date | undefined;
@@ -34,6 +33,8 @@ export class ExportEntries {
   /** Minutes of the range whose rows were removed after their retention. */
   removedMinutes = 0;
   restarts = 0;
+  /** Minutes whose digest has a layout of a later release. */
+  unknownLayouts = 0;
 
   constructor(tenantId: TenantId, manifest: Manifest, publicKey: KeyObject, findings: Findings) {
     this.#tenantId = tenantId;
@@ -53,7 +54,8 @@ export class ExportEntries {
     this.rows += 1;
     const minute = minuteOf(row);
     if (!this.#open) {
-      this.#open = { minute, digest: new RowDigest(this.#tenantId, minute), last: row };
+      const digests = DIGEST_VERSIONS.map((version) => newRowDigest(version, this.#tenantId, minute));
+      this.#open = { minute, digests, count: 0, uncovered: 0, last: row };
     } else {
       const { last, minute: open } = this.#open;
       if (open.getTime() !== minute.getTime()) {
@@ -63,7 +65,9 @@ export class ExportEntries {
       }
       this.#open.last = row;
     }
-    this.#open.digest.add(cellsOf(row));
+    for (const [index, version] of DIGEST_VERSIONS.entries()) this.#open.digests[index]?.add(cellsOf(row, version));
+    if (exceedsLayout(row, DIGEST_VERSIONS[0])) this.#open.uncovered += 1;
+    this.#open.count += 1;
   }
 
   signed(line: SignedLine): void {
@@ -160,18 +164,33 @@ export class ExportEntries {
     this.#lastMinute = window;
   }
 
-  #checkRows({ number, window, rows, digest, isSigned }: Entry): void {
+  #checkRows({ number, window, rows, digest, layout, isSigned }: Entry): void {
     const open = this.#open;
-    const count = open?.digest.count ?? 0;
+    const count = open?.count ?? 0;
+    const version = DIGEST_VERSIONS.find((known) => known === layout);
     if (!isSigned) this.unsignedRows += count;
-    if (open && open.minute.getTime() !== window.getTime()) {
+    if (version === undefined) this.unknownLayouts += 1;
+    else if (open && open.minute.getTime() !== window.getTime()) {
       this.#findings.add("rows_changed", window, `the rows before entry ${number} are of another minute`);
     } else if (count !== rows) {
       this.#findings.add(count < rows ? "rows_missing" : "rows_added", window, `${count} of ${rows} rows are there`);
-    } else if (open?.digest.finish().toString("hex") !== digest) {
+    } else if (open?.digests[DIGEST_VERSIONS.indexOf(version)]?.finish().toString("hex") !== digest) {
       this.#findings.add("rows_changed", window, "the rows of this minute are not those that were sealed");
+    } else if (version === DIGEST_VERSIONS[0] && open.uncovered > 0) {
+      this.#findings.add("fields_unsealed", window, `${open.uncovered} rows have fields that no seal covers`);
     }
   }
+}
+
+/** Rows since the last entry. Their layout is known only with the seal after them. */
+interface OpenMinute {
+  readonly minute: Date;
+  /** By the index of the layout. */
+  readonly digests: readonly RowDigest[];
+  count: number;
+  /** Rows with fields that the first layout does not cover. */
+  uncovered: number;
+  last: RawLogRow;
 }
 
 function isAfter(row: RawLogRow, last: RawLogRow): boolean {

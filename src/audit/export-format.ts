@@ -63,7 +63,7 @@ export function entryLine(seal: SealRow, hasRows: boolean): SignedLine | Unsigne
   }
   return {
     ...{ kind: hasRows ? "unsigned_seal" : "unsigned_link", number: seal.number },
-    ...{ window: seal.window_start.toISOString(), rows: seal.row_count, layout: seal.version },
+    ...{ window: seal.window_start.toISOString(), rows: seal.row_count, layout: seal.digest_version },
     ...{ digest: seal.digest.toString("hex"), mac: seal.mac.toString("hex"), after: seal.previous.toString("hex") },
   };
 }

@@ -6,6 +6,7 @@ import { lengthPrefixed } from "../crypto/bytes.js";
  * - `rows_changed`, `rows_missing`, `rows_added`: a minute's rows differ from the sealed ones
  * - `rows_unsealed`: rows in a minute without a seal, although later ones have seals, or although a server has been
  *   running for more than five minutes since
+ * - `fields_unsealed`: fields of rows in a minute that an earlier release sealed, whose seal covers no such fields
  * - `seal_missing`: a seal was removed, from the middle or the end
  * - `seal_changed`: a seal that the vault did not make, or not for this place
  * - `end_changed`: the record of the chain's end is gone, or was changed
@@ -25,6 +26,7 @@ export type FindingKind =
   | "rows_missing"
   | "rows_added"
   | "rows_unsealed"
+  | "fields_unsealed"
   | "seal_missing"
   | "seal_changed"
   | "end_changed"

@@ -10,10 +10,13 @@ export interface RowJson extends Omit<RawLogRow, "micros" | "set_aside"> {
 }
 
 export function rowJson(tenantId: TenantId, row: RawLogRow): RowJson {
-  const { id, actor_id, actor_type, entity_type, entity_id, operation, message } = row;
+  const { id, actor_id, actor_type, entity_type, entity_id, operation, message, key_id, source_ip, client } = row;
+  const { trace_id, outcome, code, transform, destination_host, via_type, via_id, reason } = row;
   return {
     ...{ kind: "row", tenant_id: tenantId, created_at: writeMicros(row.micros), id },
     ...{ actor_id, actor_type, entity_type, entity_id, operation, message },
+    ...{ key_id, source_ip, client, trace_id, outcome, code, transform },
+    ...{ destination_host, via_type, via_id, reason },
   };
 }
 
@@ -21,17 +24,19 @@ export function rowJson(tenantId: TenantId, row: RawLogRow): RowJson {
 export function readRowJson(tenantId: TenantId, text: string): RawLogRow | undefined {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null) return undefined;
-  const cells = new Map(Object.entries(value));
-  const cell = (name: string): string | null => {
-    const found: unknown = cells.get(name);
+  const cell = (name: keyof RowJson): string | null => {
+    const found: unknown = Reflect.get(value, name);
     return typeof found === "string" ? found : null;
   };
-  const whole = (name: string) => cell(name) ?? "";
+  const whole = (name: keyof RowJson) => cell(name) ?? "";
   const row = {
-    ...{ micros: readMicros(whole("created_at")), id: whole("id") },
-    ...{ actor_id: cell("actor_id"), actor_type: cell("actor_type"), set_aside: null },
-    ...{ entity_type: whole("entity_type"), entity_id: whole("entity_id") },
-    ...{ operation: whole("operation"), message: whole("message") },
+    ...{ micros: readMicros(whole("created_at")), id: whole("id"), set_aside: null },
+    ...{ actor_id: cell("actor_id"), actor_type: cell("actor_type"), entity_type: whole("entity_type") },
+    ...{ entity_id: whole("entity_id"), operation: whole("operation"), message: whole("message") },
+    ...{ key_id: cell("key_id"), source_ip: cell("source_ip"), client: cell("client"), trace_id: cell("trace_id") },
+    ...{ outcome: cell("outcome"), code: cell("code"), transform: cell("transform") },
+    ...{ destination_host: cell("destination_host"), via_type: cell("via_type"), via_id: cell("via_id") },
+    reason: cell("reason"),
   };
   // Also finds unknown, missing and repeated fields.
   return row.micros !== "" && JSON.stringify(rowJson(tenantId, row)) === text ? row : undefined;
@@ -46,7 +51,6 @@ function writeMicros(micros: string): string {
 /** Empty if it is not a time with six digits. */
 function readMicros(text: string): string {
   const time = Date.parse(`${text.slice(0, 23)}Z`);
-  return Number.isNaN(time) || !/^[0-9]{3}Z$/.test(text.slice(23))
-    ? ""
-    : String(time * 1_000 + Number(text.slice(23, 26)));
+  const isMicros = !Number.isNaN(time) && /^[0-9]{3}Z$/.test(text.slice(23));
+  return isMicros ? String(time * 1_000 + Number(text.slice(23, 26))) : "";
 }

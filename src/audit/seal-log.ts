@@ -1,6 +1,8 @@
 import type { TenantId } from "../base/ids.js";
-import { type ChainEnd, macOfMinute, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
+import { type ChainEnd, macOfMinute, type SealedMinute } from "../crypto/log-seal.js";
+import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
+import type { SinkName } from "../sinks/sink.js";
 import {
   cellsOf,
   closeLog,
@@ -30,6 +32,8 @@ export interface SealParts {
   readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
+  /** The sinks that get sealed minutes. */
+  readonly sinks?: readonly SinkName[];
   /** Called if the vault's own chain was truncated or changed. */
   readonly onVaultBroken?: () => void;
 }
@@ -93,7 +97,7 @@ export async function sealClosed(
   });
   const state = await history.stateOf(parts, tenantId, chain);
   if (state === "headless") return "refused";
-  const place = { database, keys, tenantId };
+  const place = { database, keys, tenantId, sinks: parts.sinks ?? [] };
   try {
     let sealed: SignedChain = { ...chain, isWhole: state === "whole", signed };
     for await (const minutes of minutesToSeal(database, tenantId, chain, { until, signal })) {
@@ -135,9 +139,9 @@ async function* minutesToSeal(
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
         close();
-        open = { windowStart, digest: new RowDigest(tenantId, windowStart) };
+        open = { windowStart, digest: newRowDigest(CURRENT_DIGEST, tenantId, windowStart) };
       }
-      open.digest.add(cellsOf(row));
+      open.digest.add(cellsOf(row, CURRENT_DIGEST));
     }
     after = rows.at(-1);
     if (rows.length < PAGE) break;
@@ -159,6 +163,10 @@ interface Place {
   readonly tenantId: TenantId;
 }
 
+interface SealedPlace extends Place {
+  readonly sinks: readonly SinkName[];
+}
+
 interface SignedChain extends Chain {
   /** The last signed text. */
   readonly signed: string | undefined;
@@ -173,7 +181,7 @@ interface AppendTask {
 }
 
 async function append(
-  { database, keys, tenantId }: Place,
+  { database, keys, tenantId, sinks }: SealedPlace,
   chain: SignedChain,
   counted: readonly CountedMinute[],
   { until, reached, at }: AppendTask,
@@ -182,9 +190,14 @@ async function append(
   const unsigned = counted.map((minute, index): UnsignedSeal => {
     if (index > 0) number += 1;
     const version = keys.audit.current;
-    const mac = macOfMinute(keys.audit, version, tenantId, { ...minute, number, previous });
+    const mac = macOfMinute(keys.audit, version, tenantId, {
+      ...minute,
+      digestVersion: CURRENT_DIGEST,
+      number,
+      previous,
+    });
     const seal = {
-      ...{ kind: "minute", version: 1, subject: null },
+      ...{ kind: "minute", version: 1, digest_version: CURRENT_DIGEST, subject: null },
       ...{ window_start: minute.windowStart, number, row_count: minute.rowCount, digest: Buffer.from(minute.digest) },
       ...{ previous: Buffer.from(previous), key_version: version, mac },
     };
@@ -202,6 +215,7 @@ async function append(
     if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
+    for (const sink of sinks) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
   const signed = seals.at(-1)?.signed_body ?? chain.signed;

@@ -53,7 +53,7 @@ export async function signSeals(
 function contentOf(tenantId: TenantId, seal: UnsignedSeal) {
   return {
     ...{ tenantId, number: seal.number, kind: seal.kind, window: seal.window_start, rows: seal.row_count },
-    ...{ layout: seal.version, digest: seal.digest.toString("hex") },
+    ...{ layout: seal.digest_version, digest: seal.digest.toString("hex") },
     ...{ mac: seal.mac.toString("hex"), after: seal.previous.toString("hex") },
   };
 }

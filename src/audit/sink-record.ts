@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import type { SinkRecord } from "../sinks/sink.js";
+import { OUTCOMES, type SinkRecord } from "../sinks/sink.js";
 import type { RawLogRow, SealRow } from "../store/audit-seals.js";
 import { entryLine } from "./export-format.js";
 import { rowJson } from "./row-json.js";
@@ -9,8 +9,14 @@ export function recordOfRow(tenantId: TenantId, row: RawLogRow): SinkRecord {
   const json = rowJson(tenantId, row);
   return {
     ...{ id: row.id, time: json.created_at, name: `${row.entity_type}.${row.operation}` },
-    ...{ outcome: "allowed", message: row.message, traceId: undefined, fields: { ...json } },
+    ...{ outcome: outcomeOf(row), message: row.message, traceId: row.trace_id?.replaceAll("-", "") },
+    fields: { ...json },
   };
+}
+
+/** Rows of earlier releases have none: those logged only what was allowed. */
+function outcomeOf({ outcome }: RawLogRow): SinkRecord["outcome"] {
+  return OUTCOMES.find((known) => known === outcome) ?? "allowed";
 }
 
 /** An entry of the chain. Sinks get it after its rows, which shows at the receiver whether rows are missing. */

@@ -127,6 +127,9 @@ class ExportCheck {
       const reason = `${entries.unsignedRows} rows were sealed by a release without signatures: only the vault can verify them`;
       this.#reasons.push(reason);
     }
+    if (entries && entries.unknownLayouts > 0) {
+      this.#reasons.push(`${entries.unknownLayouts} minutes have digests of a later release: verify with that`);
+    }
     const state = count > 0 ? "tampered" : this.#reasons.length > 0 ? "unknown" : "good";
     return {
       ...{ state, manifest: this.#manifest, rows: entries?.rows ?? 0, entries: entries?.entries ?? 0 },

@@ -32,7 +32,11 @@ export function logSinkJob(parts: LogSinkParts): Job {
     name: `log sink ${sink.name}`,
     every: EVERY_MS,
     async run(signal) {
-      if (!(await lease.hold())) return pump.forget();
+      if (!(await lease.hold())) {
+        pump.forget();
+        parts.onLag(sink.name, 0);
+        return;
+      }
       await pump.settle();
       await sendDue(parts, pump, failures, { signal, holdsLease: () => lease.hold() });
     },

@@ -1,4 +1,4 @@
-import { clientReader } from "../api/client-address.js";
+import { addressReader, clientReader } from "../api/client-address.js";
 import { registerDocs } from "../api/docs.js";
 import type { Readiness } from "../api/health.js";
 import { registerInvitationPage } from "../api/invitation-page.js";
@@ -77,6 +77,7 @@ function apiServer(
     ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient: clientReader(config.trustedProxies),
+    readAddress: addressReader(config.trustedProxies, config.logAddresses),
     async extend(app) {
       await registerDocs(app);
       const { incoming, approvals, challenges } = parts.payments;

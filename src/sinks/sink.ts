@@ -2,6 +2,8 @@
 export const SINKS = ["file", "syslog", "otlp"] as const;
 export type SinkName = (typeof SINKS)[number];
 
+export const OUTCOMES = ["allowed", "denied", "failed"] as const;
+
 /** A row or a seal of a tenant's log, for any sink. */
 export interface SinkRecord {
   /** The row's id, or that of the tenant and the number of the seal: the same if it is sent twice. */
@@ -10,7 +12,7 @@ export interface SinkRecord {
   readonly time: string;
   /** Such as `token.read`. */
   readonly name: string;
-  readonly outcome: "allowed" | "denied" | "failed";
+  readonly outcome: (typeof OUTCOMES)[number];
   readonly message: string;
   /** 32 hexadecimal digits. */
   readonly traceId: string | undefined;

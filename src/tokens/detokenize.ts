@@ -79,8 +79,9 @@ export async function findTokensAs(
   const granted = firstGranted(callers, rows, permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];
-  for (const { row } of found) {
-    writeLog(tx, logEntry(actorOf(granted.caller), entityTypeOf(tokenType(row.type)), row.id, operation));
+  for (const { row, transform } of found) {
+    const entityType = entityTypeOf(tokenType(row.type));
+    writeLog(tx, logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
   }
   await Promise.all(found.map(({ row }) => touch(tx, row.id, row.active_month)));
   return granted;

@@ -195,7 +195,9 @@ export async function logListing(
   const actor = actorOf(caller);
   writeLog(tx, logEntry(actor, "token", ALL, permission === "token:search" ? "search" : "list"));
   const revealed = shown.filter(({ transform }) => transform === "reveal");
-  for (const { row } of revealed) writeLog(tx, logEntry(actor, entityTypeOf(tokenType(row.type)), row.id, "read"));
+  for (const { row, transform } of revealed) {
+    writeLog(tx, logEntry(actor, entityTypeOf(tokenType(row.type)), row.id, "read", { transform }));
+  }
   await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
 }
 

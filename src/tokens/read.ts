@@ -36,7 +36,9 @@ export async function readToken(tx: Transaction, caller: Caller, id: string): Pr
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
   if (anyTransform) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
-    const row = await findTokenLogged(tx, LOGGED_READ, { id, logId: newUuid(), actor: actorOf(caller) });
+    const row = await findTokenLogged(tx, LOGGED_READ, {
+      ...{ id, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
+    });
     if (!row) throw notFound("token");
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
   }
@@ -45,7 +47,7 @@ export async function readToken(tx: Transaction, caller: Caller, id: string): Pr
   const entityType = entityTypeOf(tokenType(row.type));
   const transform = caller.grant.transformFor("token:read", { id, containers: row.containers.map(storedContainer) });
   if (!transform) throw denied(caller, "token:read", entityType, id);
-  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read"));
+  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", { transform }));
   await touch(tx, id, row.active_month);
   return { row, transform, isFirstUse: false };
 }

@@ -5,6 +5,7 @@ import { prepareApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
 import { createSession, prepareAuthorization } from "../../src/access/session.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import type { TenantId, Uuid } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
 import { createKeyFile } from "../../src/crypto/key-file.js";
@@ -65,7 +66,8 @@ function newServer() {
   const keyring = new Keyring(database, rootKeys);
   return { keyring, authenticator: new Authenticator(database, keyring, clock) };
 }
-const authenticate = (key: Sensitive<string>): Promise<Caller> => newServer().authenticator.authenticate(key.reveal());
+const authenticate = (key: Sensitive<string>): Promise<Caller> =>
+  newServer().authenticator.authenticate(key.reveal(), NO_CONTEXT);
 
 /**
  * Leaves the tenant as an earlier release would have created it, with an application, a token, a proxy and a session.

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
+import { auditOf } from "../audit-of.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
@@ -154,6 +155,9 @@ function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, t
     },
     get memory() {
       return memoryOf(raw);
+    },
+    get audit() {
+      return auditOf(raw);
     },
     // Created on first use: most methods never use it, and an aborted controller costs 20 us.
     get signal() {

@@ -5,6 +5,7 @@ import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { announcedBytes } from "../announced-bytes.js";
+import { auditOf } from "../audit-of.js";
 import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
@@ -115,7 +116,12 @@ async function answer(
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
   const head = {
-    ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
+    ...{
+      traceId,
+      memory: memoryOf(request),
+      audit: auditOf(request),
+      header: (name: string) => single(request.headers[name]),
+    },
     get signal() {
       return callEnd.signal;
     },
