@@ -60,13 +60,13 @@ export class LogPump {
     }
     const sureBy = performance.now() - this.#sink.unsureForMs;
     const end = this.#unsure.findIndex(({ sentAt }) => sentAt > sureBy);
-    const sure = new Map(
-      this.#unsure.splice(0, end < 0 ? this.#unsure.length : end).map(({ tenantId, position }) => [tenantId, position]),
-    );
-    for (const [tenantId, position] of sure) {
+    const settled = this.#unsure.slice(0, end < 0 ? this.#unsure.length : end);
+    for (const [tenantId, position] of new Map(settled.map((one) => [one.tenantId, one.position]))) {
       await this.#save(tenantId, position);
       if (this.#ahead.get(tenantId) === position) this.#ahead.delete(tenantId);
     }
+    // Only now: if the database fails, the next run stores them.
+    this.#unsure = this.#unsure.slice(settled.length);
   }
 
   /** Forgets what is unsure: another process continues from the stored positions. */

@@ -1,8 +1,8 @@
 import { isTenantId, type TenantId } from "../base/ids.js";
 
 /**
- * What a signature of the log states: one entry of a tenant's chain, and its place. A text of one field a line, in a
- * fixed order. Verification checks the signature over the bytes before it reads them.
+ * What a signature of the log states: one entry of a tenant's chain, and its place. A text of named fields in a fixed
+ * order, without control characters: syslog servers change those. Verification checks the signature over the bytes before it reads them.
  */
 export interface SealBody {
   readonly tenantId: TenantId;
@@ -47,13 +47,12 @@ export function writeBody(body: SealBody): string {
     `previous ${body.previous.number} ${body.previous.hash}`,
     `signed ${body.signedAt.toISOString()}`,
     `key ${body.key}`,
-    "",
-  ].join("\n");
+  ].join(" ");
 }
 
 const FIELDS = new RegExp(
   [
-    TITLE,
+    `^${TITLE}`,
     "tenant (?<tenant>[0-9a-f-]{36})",
     "number (?<number>[1-9][0-9]{0,14})",
     "kind (?<kind>minute|set_back|restart)",
@@ -65,9 +64,8 @@ const FIELDS = new RegExp(
     "after (?<after>[0-9a-f]{64})",
     "previous (?<previous>[0-9]{1,15}) (?<hash>[0-9a-f]{64})",
     "signed (?<signed>[0-9TZ:.-]{24})",
-    "key (?<key>[0-9a-f]{64})",
-    "$",
-  ].join("\n"),
+    "key (?<key>[0-9a-f]{64})$",
+  ].join(" "),
 );
 
 /** Reads a signed text; undefined if it is not exactly what {@link writeBody} writes. */

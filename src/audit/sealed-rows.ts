@@ -2,6 +2,7 @@ import type { RawLogRow, SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
 import { RowFeed } from "./row-feed.js";
+import { strandOf } from "./strands.js";
 
 /** The rows that each seal covers, for seals in the order of their chain. Holds a page for the log and each set-back. */
 export class SealedRows {
@@ -23,9 +24,8 @@ export class SealedRows {
     yield* feed.pieces(new Date(seal.window_start.getTime() + MINUTE_MS));
   }
 
-  #feedOf({ number, window_start }: SealRow): RowFeed {
-    const setBack = this.#snapshot.setBacks.find((mark) => mark.number > number && mark.window_start <= window_start);
-    const strand = setBack?.number ?? "main";
+  #feedOf(seal: SealRow): RowFeed {
+    const strand = strandOf(seal, this.#snapshot.setBacks);
     const known = this.#feeds.get(strand);
     if (known) return known;
     const feed = new RowFeed(this.#snapshot.rows(strand, this.#from), () => {});

@@ -6,6 +6,7 @@ import type { Database } from "../store/database.js";
 import { MINUTE_MS } from "../store/due.js";
 import { sealedUntil } from "./seal-log.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";
+import { strandOf } from "./strands.js";
 
 /** Records that are sent at a time: about 250 KB. */
 const BATCH = 500;
@@ -66,10 +67,6 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
     }
     if (seals.length < SEALS) return;
   }
-}
-
-function strandOf({ number, window_start }: SealRow, setBacks: readonly SealRow[]): Strand {
-  return setBacks.find((mark) => mark.number > number && mark.window_start <= window_start)?.number ?? "main";
 }
 
 async function* rowsOf(

@@ -24,7 +24,7 @@ const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 
 export const auditVerify: Command = {
   summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
-  argument: "[FILE]",
+  operands: ["[FILE]"],
   options: { tenant: { type: "string" }, since: { type: "string" }, key: { type: "string" } },
   help: [
     "--tenant ID        this tenant alone",
@@ -35,7 +35,8 @@ export const auditVerify: Command = {
     "--key FINGERPRINT  the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
   ],
   async run(input) {
-    if (input.argument !== undefined) return verifyExportFile(input.argument, input);
+    const [file] = input.operands;
+    if (file !== undefined) return verifyExportFile(file, input);
     const { config, options, say, answer } = input;
     const earlier = typeof options.since === "string" ? await readSeen(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });

@@ -10,8 +10,8 @@ export class UsageError extends Error {
 export interface CommandInput {
   readonly config: Config;
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
-  /** The word after the command's name, if the command takes one. */
-  readonly argument: string | undefined;
+  /** The words after the command that belong to no option: at most as many as it has operands. */
+  readonly operands: readonly string[];
   /** Writes a message for people to standard error. */
   readonly say: (line: string) => void;
   /** Writes the result to standard output: one JSON document with --json, otherwise lines. */
@@ -22,8 +22,8 @@ export interface CommandInput {
 export interface Command {
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
-  /** The name of the word after the command's name; in brackets if it may be absent. Absent: there is none. */
-  readonly argument?: string;
+  /** Names of words that follow the command, such as TOKEN; those in brackets may be absent. Absent: none. */
+  readonly operands?: readonly string[];
   /** One line for each option. */
   readonly help: readonly string[];
   run(input: CommandInput): Promise<void>;

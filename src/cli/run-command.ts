@@ -25,13 +25,12 @@ export async function runCommand(commands: Commands, args: readonly string[]): P
     process.stdout.write(`${helpOf(name, command)}\n`);
     return;
   }
-  const { options, argument } = parseOptions(name, command, args.slice(name.split(" ").length));
+  const { options, operands } = parseOptions(name, command, args.slice(name.split(" ").length));
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   const config: Config = readConfig(withPresentNames(process.env, say));
   await command.run({
     config,
-    options,
-    argument,
+    ...{ options, operands },
     say,
     answer: (result) => void process.stdout.write(`${options.json ? JSON.stringify(result) : inLines(result)}\n`),
   });
@@ -47,19 +46,20 @@ function showVersion(asJson: boolean): void {
 
 function parseOptions(
   name: string,
-  { options, argument }: Command,
+  { options, operands = [] }: Command,
   args: readonly string[],
-): Pick<CommandInput, "options" | "argument"> {
+): Pick<CommandInput, "options" | "operands"> {
   try {
     const { values, positionals } = parseArgs({
       ...{ args: [...args], options: { ...options, json: { type: "boolean" } } },
-      ...{ strict: true, allowPositionals: argument !== undefined },
+      ...{ strict: true, allowPositionals: operands.length > 0 },
     });
+    const least = operands.filter((operand) => !operand.startsWith("[")).length;
+    if (positionals.length < least || positionals.length > operands.length)
+      throw new Error(`It takes ${operands.join(" ")}`);
     const flat: Record<string, string | boolean | undefined> = {};
     for (const [key, value] of Object.entries(values)) if (!Array.isArray(value)) flat[key] = value;
-    const least = argument === undefined || argument.startsWith("[") ? 0 : 1;
-    if (positionals.length > 1 || positionals.length < least) throw new Error(`It takes one ${argument ?? "option"}`);
-    return { options: flat, argument: positionals[0] };
+    return { options: flat, operands: positionals };
   } catch (error) {
     const reason = error instanceof Error ? error.message : "wrong options";
     throw new UsageError(`${reason.replace(/\.?$/, ".")} Run: cloakroom ${name} --help`);
@@ -81,15 +81,9 @@ async function overview(commands: Commands): Promise<string> {
   ].join("\n");
 }
 
-function helpOf(name: string, { summary, help, argument }: Command): string {
+function helpOf(name: string, { summary, help, operands = [] }: Command): string {
   const lines = [...help, "--json             print the result as JSON"].map((line) => `  ${line}`);
-  return [
-    `Usage: cloakroom ${name}${argument === undefined ? "" : ` ${argument}`} [options]`,
-    "",
-    summary,
-    "",
-    ...lines,
-  ].join("\n");
+  return [`Usage: cloakroom ${[name, ...operands].join(" ")} [options]`, "", summary, "", ...lines].join("\n");
 }
 
 function inLines(result: unknown): string {

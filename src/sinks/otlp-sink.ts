@@ -65,17 +65,25 @@ export class OtlpSink implements LogSink {
   }
 }
 
-/** 0 for an answer that says nothing of rejected records. */
+/** @throws {SinkFailed} for a 200 of something that is no OTLP receiver, which would lose the records. */
 function rejectedOf(text: string): number {
+  const answer = parsed(text);
+  const partial: unknown = answer ? Reflect.get(answer, "partialSuccess") : undefined;
+  const isPartial = typeof partial === "object" && partial !== null;
+  const count = Number((isPartial ? Reflect.get(partial, "rejectedLogRecords") : undefined) ?? 0);
+  if (!answer || !Number.isSafeInteger(count) || count < 0) {
+    throw new SinkFailed("what responds at CLOAKROOM_AUDIT_OTLP_URL is no OTLP receiver that takes JSON");
+  }
+  return count;
+}
+
+/** An object of JSON; undefined for anything else. */
+function parsed(text: string): object | undefined {
   try {
-    const answer: unknown = JSON.parse(text);
-    const partial: unknown =
-      typeof answer === "object" && answer !== null ? Reflect.get(answer, "partialSuccess") : null;
-    const count: unknown =
-      typeof partial === "object" && partial !== null ? Reflect.get(partial, "rejectedLogRecords") : 0;
-    return Number(count) || 0;
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    return 0;
+    return undefined;
   }
 }
 

@@ -197,7 +197,7 @@ describe("a syslog server", () => {
     );
     expect(messages[0]).toContain(`id="${id}"`);
     expect(messages[8]).toMatch(
-      / log\.minute \[.* body="cloakroom\/audit-seal\/1\n.* signature="[\w+/=]+"\] Log sealed$/s,
+      / log\.minute \[.* body="cloakroom\/audit-seal\/1 tenant .* signature="[\w+/=]+"\] Log sealed$/s,
     );
     // The position is stored only once the connection has lasted.
     expect(await ledger.rows(tenantId, "select 1 from audit_sinks")).toEqual([]);
@@ -282,6 +282,17 @@ describe("an OTLP receiver", () => {
       attributes: expect.arrayContaining([{ key: "cloakroom.tenant_id", value: { stringValue: tenantId } }]),
     });
   });
+
+  it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
+    "that answers %j with status 200 is none, and the log waits",
+    async (answer) => {
+      const url = await receiver((_, response) => void response.end(answer));
+      await sealedTenant("otlp");
+      const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
+      await sending.run();
+      expect(sending.states).toEqual([expect.stringContaining("is no OTLP receiver")]);
+    },
+  );
 
   it("that rejects one record for good gets all others", async () => {
     const seen = new Set<unknown>();

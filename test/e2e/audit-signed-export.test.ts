@@ -73,7 +73,7 @@ describe("an auditor", () => {
     expect(stdout).toContain("Log listed: exported by an operator");
   });
 
-  it("is told what was tampered with, and what cannot be verified", async () => {
+  it("learns what was tampered with, and what cannot be verified", async () => {
     expect((await verify(file)).code).toBe(2);
     const forged = join(directory, "forged.jsonl");
     writeFileSync(forged, readFileSync(file, "utf8").replace("one-1", "two-1"));
