@@ -122,7 +122,7 @@ async function begin(
   const due = new Date(tx.now.getTime() + FLIGHT_MS);
   // A changed API key may still belong to the same account. The answer shows whether it does.
   const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
-  tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, begun), lease: "taken" });
+  tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   noteDue(tx, { kind: "payment", at: due });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", begun.attempt?.operation));
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };

@@ -56,7 +56,7 @@ export async function leasePayment(
 ): Promise<Payment> {
   const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
   if (leased) throw busy();
-  tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease: "taken" });
+  tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, payment));
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", "sync"));
   return { ...payment, revision: payment.revision + 1 };
 }
