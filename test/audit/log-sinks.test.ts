@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,6 +26,8 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
+
+const DAY = 24 * 60 * MINUTE;
 
 interface Sending {
   readonly job: Job;
@@ -127,22 +129,30 @@ describe("a file", () => {
     expect(await kindsIn(path)).toEqual(["row", "seal"]);
   });
 
-  it("that cannot be written delays the log, and loses none of it", async () => {
+  it("that cannot be written delays the log, which retention keeps for it", async () => {
     const path = await newPath();
+    await writeFile(path, "");
+    const { time } = ledger.clock;
+    ledger.clock.time = time - 40 * DAY;
     const tenantId = await sealedTenant("file");
-    const sending = sendingTo(new FileSink({ path: join(path, "nowhere"), bytes: 1e9, kept: 0 }));
-    await appendFile(path, "");
-    await sending.run();
-    expect(sending.states).toEqual([expect.stringContaining("CLOAKROOM_AUDIT_FILE cannot be written (ENOTDIR)")]);
-    expect(sending.lag[0]).toBeGreaterThanOrEqual(0);
-    // Retention waits for the sink, although all rows are old enough.
-    const before = ledger.clock.time;
-    ledger.clock.time += 24 * 60 * MINUTE;
-    const { database, keyring, history } = ledger;
-    await ledger.runJob({ retentionDays: 1, server: { database, keyring, history, sinks: ["file"] } });
-    ledger.clock.time = before;
+    const broken = sendingTo(new FileSink({ path: join(path, "nowhere"), bytes: 1e9, kept: 0 }));
+    await broken.run();
+    expect(broken.states).toEqual([expect.stringContaining("CLOAKROOM_AUDIT_FILE cannot be written (ENOTDIR)")]);
+    ledger.clock.time += 35 * DAY;
+    const retain = async () => {
+      const { database, keyring, history } = ledger;
+      ledger.clock.time += DAY;
+      await ledger.runJob({ retentionDays: 30, server: { database, keyring, history, sinks: ["file"] } });
+    };
+    await retain();
     expect(await idsOf(tenantId)).toHaveLength(7);
+    await broken.job.end?.();
     await sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 })).run();
+    const sent = (await linesIn(path)).filter(({ tenant_id }) => tenant_id === tenantId);
+    expect(sent).toHaveLength(9);
+    await retain();
+    expect(await idsOf(tenantId)).toEqual([]);
+    ledger.clock.time = time;
   });
 });
 
@@ -293,6 +303,34 @@ describe("an OTLP receiver", () => {
       expect(sending.states).toEqual([expect.stringContaining("is no OTLP receiver")]);
     },
   );
+
+  it("that fails in the middle of a large minute gets the rest of it, in order", async () => {
+    const received: string[] = [];
+    let large = 0;
+    const url = await receiver((body, response) => {
+      const records = recordsOf(body);
+      large += records.length === 500 ? 1 : 0;
+      if (large === 3) {
+        large += 1;
+        return void response.destroy();
+      }
+      received.push(...records.map(({ attributes }) => JSON.stringify(attributes)));
+      response.end("{}");
+    });
+    ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+    const tenantId = await ledger.newTenant();
+    await sealMore(tenantId, 1_800, "otlp");
+    const first = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
+    await first.run();
+    expect(first.states).toHaveLength(1);
+    await first.job.end?.();
+    // Another process continues where this one was.
+    await sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} })).run();
+    const ids = received
+      .filter((record) => record.includes(tenantId) && record.includes('{"stringValue":"row"}'))
+      .map((record) => /"cloakroom\.id","value":\{"stringValue":"([^"]+)"/.exec(record)?.[1]);
+    expect(ids).toEqual(await idsOf(tenantId));
+  });
 
   it("that rejects one record for good gets all others", async () => {
     const seen = new Set<unknown>();

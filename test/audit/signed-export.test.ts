@@ -14,6 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
 
+const DAY = 24 * 60 * MINUTE;
 const later = (minutes: number) => {
   ledger.clock.time += minutes * MINUTE;
 };
@@ -109,14 +110,18 @@ describe("a signed export", () => {
   });
 
   it("says which minutes were removed after their retention", async () => {
+    const { time } = ledger.clock;
+    ledger.clock.time = time - 40 * DAY;
     const { tenantId, all } = await sealedTenant();
-    const before = ledger.clock.time;
-    ledger.clock.time += 24 * 60 * MINUTE;
-    await ledger.runJob({ retentionDays: 1 });
-    ledger.clock.time = before;
-    const file = await exported(tenantId, all);
-    const verdict = await verified(file, await keyOf(tenantId));
-    expect(verdict).toMatchObject({ state: "good", findings: [] });
+    ledger.clock.time += 35 * DAY;
+    await ledger.log(tenantId, 2);
+    later(3);
+    await ledger.runJob({ retentionDays: 30 });
+    const until = new Date(ledger.clock.time);
+    ledger.clock.time = time;
+    expect(await verified(await exported(tenantId, { since: all.since, until }), await keyOf(tenantId))).toMatchObject({
+      ...{ state: "good", rows: 2, entries: 6, removedMinutes: 5, findings: [] },
+    });
   });
 });
 

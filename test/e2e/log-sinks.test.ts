@@ -18,7 +18,7 @@ describe("a server with a sink that works and one that is down", () => {
   let server: ServerProcess;
   beforeAll(async () => {
     // No server listens on port 1.
-    server = await startServerProcess({ CLOAKROOM_AUDIT_FILE: file, CLOAKROOM_AUDIT_SYSLOG: "tcp://127.0.0.1:1" });
+    server = await startServerProcess({ AUDIT_FILE: file, AUDIT_SYSLOG: "tcp://127.0.0.1:1" });
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
@@ -32,19 +32,21 @@ describe("a server with a sink that works and one that is down", () => {
 
   it("seals the log, sends it to the one, and reports the other", { timeout: 60_000 }, async () => {
     const { environment } = server;
-    const [tenant] = JSON.parse((await cloakroom({ ...environment }, "tenants", "list", "--json")).stdout);
-    if (!isTenantId(tenant.id)) throw new Error("this is no tenant");
+    const [{ tenant_id: tenantId }] = JSON.parse(
+      (await cloakroom({ ...environment }, "tenants", "list", "--json")).stdout,
+    );
+    if (!isTenantId(tenantId)) throw new Error("this is no tenant");
     // A minute that is over long ago is sealed with the next run of the job.
     const clock = { now: () => Math.floor(Date.now() / MINUTE) * MINUTE - 30 * MINUTE };
     const config = readConfig(environment);
     {
       await using vault = await openVault({ config, as: "command", announce: () => {}, clock });
-      await vault.database.fast.run(tenant.id, "unguarded", async (tx) => {
+      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
         for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", id, "read"));
       });
     }
     await expect.poll(() => lines().map(({ kind }) => kind), { timeout: 30_000 }).toEqual(["row", "row", "seal"]);
-    expect(lines()[0]).toMatchObject({ tenant_id: tenant.id, entity_id: "one", operation: "read" });
+    expect(lines()[0]).toMatchObject({ tenant_id: tenantId, entity_id: "one", operation: "read" });
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`)).text();
     await expect
       .poll(metrics, { timeout: 10_000 })
