@@ -1,6 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { AuditContext } from "../audit/audit-context.js";
+import type { RefusedKey } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -48,16 +49,26 @@ export class Authenticator {
   readonly #database: Database;
   readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
+  readonly #onRefused: (refused: RefusedKey) => void;
   /** By a digest of the key, to keep the key's text out of memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
   readonly #loading = new Map<string, Promise<KnownCaller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
 
-  /** @param keyring gets the revision at which a tenant's caller was found before the caller is used. */
-  constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
+  /**
+   * @param keyring gets the revision at which a tenant's caller was found before the caller is used.
+   * @param onRefused called for each request with a key that is well-formed and not valid.
+   */
+  constructor(
+    database: Database,
+    keyring: TenantKeySource,
+    clock: Clock,
+    onRefused: (refused: RefusedKey) => void = () => {},
+  ) {
     this.#database = database;
     this.#keyring = keyring;
     this.#clock = clock;
+    this.#onRefused = onRefused;
   }
 
   /**
@@ -74,7 +85,13 @@ export class Authenticator {
       loading = this.#load(id, keyText, known !== undefined).finally(() => this.#loading.delete(id));
       this.#loading.set(id, loading);
     }
-    return { ...(await loading), context };
+    try {
+      return { ...(await loading), context };
+    } catch (error) {
+      const key = error instanceof Fault && error.code === "unauthenticated" ? parseKey(keyText) : undefined;
+      if (key) this.#onRefused({ ...key, context });
+      throw error;
+    }
   }
 
   /**

@@ -90,7 +90,12 @@ async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observ
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const head = { traceId, signal: context.signal, memory: memoryOf(call.raw), audit: auditOf(call.raw), header };
+  const head = {
+    ...{ traceId, signal: context.signal, memory: memoryOf(call.raw), header },
+    get audit() {
+      return auditOf(call.raw);
+    },
+  };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 

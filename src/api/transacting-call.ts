@@ -56,7 +56,6 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     };
   return {
     traceId: parts.head.traceId,
-    audit: parts.head.audit,
     reply: parts.reply,
     hasCaller: parts.caller !== undefined,
     get apiKey() {
@@ -68,6 +67,9 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     },
     get memory() {
       return parts.head.memory;
+    },
+    get audit() {
+      return parts.head.audit;
     },
     get caller() {
       return caller();

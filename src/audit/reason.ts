@@ -41,35 +41,44 @@ function refused(expectation: string): Fault {
   return new Fault("reason_invalid", `The reason in X-Cloakroom-Reason must ${expectation}.`);
 }
 
-/** Whether a text contains 13 to 19 digits that pass the check of card numbers, with or without separators. */
+/**
+ * Whether a text contains 13 to 19 digits that pass the check of card numbers, with or without separators. They are
+ * whole groups of digits: parts of longer numbers pass the check too often.
+ */
 export function hasCardNumber(text: string): boolean {
-  const digits: number[] = [];
+  let digits: Digit[] = [];
   let between = 0;
   for (const character of text) {
     if (DIGITS.test(character)) {
-      digits.push(digitOf(character));
+      digits.push({ value: digitOf(character), beginsGroup: digits.length === 0 || between > 0 });
       between = 0;
-      if (endsWithCardNumber(digits)) return true;
     } else {
+      if (between === 0 && endsWithCardNumber(digits)) return true;
       between += 1;
-      if (between > MOST_BETWEEN) digits.length = 0;
+      if (between > MOST_BETWEEN) digits = [];
     }
   }
-  return false;
+  return between === 0 && endsWithCardNumber(digits);
+}
+
+interface Digit {
+  readonly value: number;
+  /** No other digit is directly before it. */
+  readonly beginsGroup: boolean;
 }
 
 const FEWEST_DIGITS = 13;
 const MOST_DIGITS = 19;
 
-/** Whether the last 13 to 19 digits pass Luhn's check (ISO/IEC 7812-1, annex B). */
-function endsWithCardNumber(digits: readonly number[]): boolean {
+/** Whether the last 13 to 19 digits, from the start of a group, pass Luhn's check (ISO/IEC 7812-1, annex B). */
+function endsWithCardNumber(digits: readonly Digit[]): boolean {
   let sum = 0;
   const most = Math.min(digits.length, MOST_DIGITS);
   for (let count = 1; count <= most; count += 1) {
-    const digit = digits[digits.length - count] ?? 0;
-    const doubled = 2 * digit;
-    sum += count % 2 === 1 ? digit : doubled > 9 ? doubled - 9 : doubled;
-    if (count >= FEWEST_DIGITS && sum % 10 === 0 && sum > 0) return true;
+    const { value, beginsGroup } = digits[digits.length - count] ?? { value: 0, beginsGroup: false };
+    const doubled = 2 * value;
+    sum += count % 2 === 1 ? value : doubled > 9 ? doubled - 9 : doubled;
+    if (beginsGroup && count >= FEWEST_DIGITS && sum % 10 === 0 && sum > 0) return true;
   }
   return false;
 }

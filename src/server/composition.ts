@@ -1,9 +1,10 @@
 import { Authenticator } from "../access/authenticate.js";
 import { internalCalls } from "../api/internal-calls.js";
-import type { Overload } from "../api/load-shedder.js";
+import { type Overload, summed } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
+import { RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import type { RunQueue } from "../reactors/run-queue.js";
@@ -53,7 +54,11 @@ export interface Surroundings {
 export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, keyring, clock);
+  const refusedKeys = new RefusedKeys({
+    ...{ database, keyring, clock },
+    onLost: summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, "refused keys without a log row")),
+  });
+  const authenticator = new Authenticator(database, keyring, clock, (refused) => refusedKeys.note(refused));
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
@@ -86,6 +91,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
       await endPart("runs and payments in the background", rest);
       await endPart("the sandbox's runner", () => sandbox.close());
       await endPart("failed runs being stored", () => failedRuns.settle());
+      await endPart("log rows of refused keys", () => refusedKeys.settle());
       agents.close();
     },
   };

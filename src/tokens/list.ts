@@ -1,5 +1,6 @@
 import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
+import { requireReason } from "../access/reveal-reason.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid } from "../base/fault.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
@@ -186,7 +187,10 @@ export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: Readab
   );
 }
 
-/** Writes one row for the list, and one for each token whose value it returns. */
+/**
+ * Writes one row for the list, and one for each token whose value it returns.
+ * @throws {Denied} without a reason that is asked for.
+ */
 export async function logListing(
   tx: Transaction,
   { caller, permission }: TokenQuery,
@@ -196,7 +200,10 @@ export async function logListing(
   writeLog(tx, logEntry(actor, "token", ALL, permission === "token:search" ? "search" : "list"));
   const revealed = shown.filter(({ transform }) => transform === "reveal");
   for (const { row, transform } of revealed) {
-    writeLog(tx, logEntry(actor, entityTypeOf(tokenType(row.type)), row.id, "read", { transform }));
+    const entityType = entityTypeOf(tokenType(row.type));
+    const containers = row.containers.map(storedContainer);
+    requireReason(caller, permission, transform, { id: row.id, containers, entityType });
+    writeLog(tx, logEntry(actor, entityType, row.id, "read", { transform }));
   }
   await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
 }

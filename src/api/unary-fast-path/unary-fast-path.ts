@@ -116,14 +116,12 @@ async function answer(
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
   const head = {
-    ...{
-      traceId,
-      memory: memoryOf(request),
-      audit: auditOf(request),
-      header: (name: string) => single(request.headers[name]),
-    },
+    ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
     get signal() {
       return callEnd.signal;
+    },
+    get audit() {
+      return auditOf(request);
     },
   };
   const admission = await admitCall(pipeline, head, observation);
