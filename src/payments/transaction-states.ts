@@ -109,7 +109,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "authorization_failed", on: "captured", to: "capture_succeeded", next: "refund" },
 ];
 
-/** The step of a transaction for an event, or undefined if there is none. */
+/** The step that an event causes in a transaction; undefined if it causes no step. */
 export function transitionOn(
   { status, intentOutcome }: { readonly status: Status; readonly intentOutcome: IntentOutcome },
   on: Event,

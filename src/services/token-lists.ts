@@ -31,7 +31,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
   return [
     serve(method.listTokens, async (request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const filter = listFilter(keys, request.id, request.metadata);
+      const filter = listFilter(keys, request);
       return listPage(
         call,
         { caller: call.caller, keys, permission: "token:read", filter, requestMemory: call.memory },

@@ -93,7 +93,7 @@ To accept, open this address:
 
 ${url}
 
-It works until ${until.toUTCString()}. It lets whoever has it accept, so keep it to yourself.
+It works until ${until.toUTCString()}. Anyone who has it can accept, so keep it to yourself.
 If you did not expect this invitation, there is nothing that you need to do.
 `;
 }
@@ -105,7 +105,7 @@ function htmlOf(tenantName: string, url: string, until: Date): string {
 <p>You are invited to become a member of <strong>${escaped(tenantName)}</strong>, which keeps its data in Cloakroom.</p>
 <p><a href="${link}">Accept the invitation</a></p>
 <p>Or open this address:<br>${link}</p>
-<p>It works until ${until.toUTCString()}. It lets whoever has it accept, so keep it to yourself.<br>
+<p>It works until ${until.toUTCString()}. Anyone who has it can accept, so keep it to yourself.<br>
 If you did not expect this invitation, there is nothing that you need to do.</p>
 </body></html>
 `;

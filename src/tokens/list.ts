@@ -115,7 +115,7 @@ async function keysFromNearerEnd(
   return (await tx.query(listTokenKeys, walk)).toReversed();
 }
 
-/** All keys are in one index, and are read in its order. */
+/** All keys are read in order of age, from one index or from several parts of one. */
 function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
   return source.kind !== "terms" && also.length === 0 && scopes.length === 0;
 }
@@ -175,8 +175,9 @@ function tooLargePage(): Fault {
   return invalid("size", `must be smaller: the tokens of this page have more than ${MAX_READ_BYTES} bytes together`);
 }
 
-/** Compares what search terms do not cover: metadata of tokens selected by id, and the case of metadata. */
+/** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
 export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
+  if (filter.types && !filter.types.includes(row.type)) return false;
   const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
   if (pairs.length === 0) return true;
   // A map, since every object has a `constructor`.

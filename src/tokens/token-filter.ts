@@ -21,6 +21,8 @@ export interface TokenFilter {
   readonly metadata: readonly (readonly [string, string])[];
   /** Compared case-sensitively after the token is opened: the terms contain lower-case metadata only. */
   readonly exactMetadata: readonly (readonly [string, string])[];
+  /** Types of which a token must have one; the filters above contain the same. Undefined for any type. */
+  readonly types: readonly string[] | undefined;
   /** The span of creation times. */
   readonly span: TimeSpan;
   /** Conditions of a search beyond all these: any of the ways must hold. */
@@ -35,24 +37,46 @@ const ALL: Omit<TokenFilter, "name"> = {
   filters: [],
   metadata: [],
   exactMetadata: [],
+  types: undefined,
   span: ANY_TIME,
   ways: undefined,
 };
 
-/** GET /tokens: any number of ids and metadata, all of which must match. */
-export function listFilter(
-  keys: TenantKeys,
-  ids: readonly string[],
-  metadata: Readonly<Record<string, string>>,
-): TokenFilter {
+/** The filter fields of GET /tokens. Each is empty for no limit. */
+export interface ListFilterFields {
+  readonly id: readonly string[];
+  readonly type: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * GET /tokens: one of the ids, one of the types, and all of the metadata.
+ * @throws {Fault} validation_failed naming the first unknown type.
+ */
+export function listFilter(keys: TenantKeys, { id: ids, type, metadata }: ListFilterFields): TokenFilter {
   const pairs = Object.entries(metadata);
+  const types = [...new Set(type.map((name, index) => tokenType(name, `type[${index}]`).name))].sort();
   return {
     ...ALL,
     ids: ids.length > 0 ? ids : undefined,
-    filters: pairs.map(([key, value]) => metadataFilter(keys, key, value)),
+    types: types.length > 0 ? types : undefined,
+    filters: [...typeFilters(types), ...pairs.map(([key, value]) => metadataFilter(keys, key, value))],
     metadata: pairs,
-    name: ["list", ...ids, "metadata", ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()])],
+    name: [
+      "list",
+      ...ids,
+      "type",
+      ...types,
+      "metadata",
+      ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()]),
+    ],
   };
+}
+
+function typeFilters(types: readonly string[]): KeyFilter[] {
+  const [only, ...others] = types;
+  if (only === undefined) return [];
+  return [others.length === 0 ? { kind: "type", type: only } : { kind: "types", types }];
 }
 
 /**

@@ -33,7 +33,7 @@ export interface TokenView {
   readonly modifiedAt?: Date;
   /** On create and tokenize: whether this is an older token with the same content. */
   readonly deduplicated?: boolean;
-  /** The same view without the verification code. Absent if there is none. */
+  /** The same view without the verification code. Absent if the view has no code. */
   readonly lasting?: () => TokenView;
 }
 

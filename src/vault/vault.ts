@@ -56,7 +56,7 @@ export interface Vault extends AsyncDisposable {
 
 /**
  * The vault's user. `server` owns the embedded database. `command` uses it beside a running server, or starts it for
- * itself, and fails if there is none. `setup` is a command that creates it with its root key if there is none.
+ * itself, and fails if it does not exist. `setup` is a command that creates a missing one, with its root key.
  */
 export type VaultUser = "server" | "command" | "setup";
 

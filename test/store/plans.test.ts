@@ -194,6 +194,25 @@ describe("without statistics", () => {
     expect(await pagesRead(firstPage(selection(source, { also })))).toBeLessThan(PAGE);
   });
 
+  it("a page of several types is merged from their indexes, and reads none of them completely", async () => {
+    const source: KeySource = { kind: "types", types: ["bank", "token"] };
+    const read = await pagesRead(async (opened) => {
+      const keys = await firstPage(selection(source, {}))(opened);
+      expect(keys.map(({ id }) => id)).toEqual(Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`));
+    });
+    expect(read).toBeLessThan(PAGE);
+    const limited: Partial<TokenSelection>[] = [
+      { also: [{ kind: "term", term: COMMON }] },
+      { scopes: [[[{ kind: "below", term: COMMON }], [{ kind: "below", term: OTHER }]]] },
+    ];
+    for (const more of limited) {
+      expect(await pagesRead(firstPage(selection(source, more)))).toBeLessThan(20 * PAGE);
+    }
+    const few = selection({ kind: "term", term: RARE }, { also: [source], isNarrow: true });
+    const looked = await pagesRead(async (opened) => expect(await firstPage(few)(opened)).toHaveLength(10));
+    expect(looked).toBeLessThan(10 * PAGE);
+  });
+
   it("a page from a point in time starts there, without a scan to that point", async () => {
     const place = { selection: selection({ kind: "all" }, {}), order: "newest_first", after: undefined } as const;
     let before: Date | undefined;

@@ -61,7 +61,7 @@ function mediaType(request: IncomingMessage): string | undefined {
 }
 
 /**
- * Refuses a request whose caller has disconnected. Over HTTP/2 this is the only sign: received bytes are dropped, and
+ * Refuses a request if its caller has disconnected. Over HTTP/2 nothing else shows it: Node drops the received bytes, and
  * later reads end without an error, like an empty body.
  * @throws {Fault} malformed_body
  */

@@ -4,6 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { Fault } from "../../base/fault.js";
+import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
 import { requireBoundedMessage } from "../message-structure.js";
@@ -57,8 +58,7 @@ const GRPC_WEB: UnaryWire = {
 /** The same as base64, for browsers that read only text. It is the default of Google's client for the web. */
 const GRPC_WEB_TEXT: UnaryWire = {
   ...GRPC_WEB,
-  // Each frame may be padded by itself.
-  mostBodyBytes: (messageBytes) => 4 * Math.ceil((GRPC_WEB.mostBodyBytes(messageBytes) + 2) / 3),
+  mostBodyBytes: (messageBytes) => mostBase64Bytes(GRPC_WEB.mostBodyBytes(messageBytes)),
   mostMessageBytes: (bodyBytes) => GRPC_WEB.mostMessageBytes(3 * Math.floor(bodyBytes / 4)),
   read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
   answer(response, type, message) {
@@ -77,21 +77,6 @@ function webAnswer(type: DescMessage, message: Message): Buffer {
 
 function webRefusal(error: ConnectError): Buffer {
   return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
-}
-
-/** Clients pad the whole body or each of its two frames. 5 MB of one-byte pieces held the event loop for seconds. */
-const MAX_BASE64_PIECES = 100;
-
-/** Decodes base64, possibly in several pieces with padding of their own. @throws {Fault} malformed_body */
-function fromBase64(body: Buffer): Buffer {
-  const text = body.toString("latin1");
-  if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
-  const pieces: Buffer[] = [];
-  for (const [piece] of text.matchAll(/[^=]+=*/g)) {
-    if (pieces.length === MAX_BASE64_PIECES) throw malformed(`must be base64 in at most ${MAX_BASE64_PIECES} pieces`);
-    pieces.push(Buffer.from(piece, "base64"));
-  }
-  return Buffer.concat(pieces);
 }
 
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */

@@ -32,7 +32,7 @@ export interface EmbeddedDatabaseOptions {
 }
 
 export interface CommandOptions extends EmbeddedDatabaseOptions {
-  /** Whether to create the database if there is none. */
+  /** Whether to create the database if it does not exist. */
   readonly mayCreate: boolean;
 }
 
