@@ -4,8 +4,11 @@ import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store
 import type { Database } from "../store/database.js";
 import { batchesAfter, SINK_START } from "./sink-batches.js";
 
-/** Batches that one tenant may send before the next has its turn. */
-const TURN = 20;
+/**
+ * Batches that one tenant may send before the next has its turn. A turn ends within the sender's lease of 60 s, also if
+ * each batch takes the 10 s after which sinks give up.
+ */
+const TURN = 4;
 
 /** A position that a sink reached, which its connection may still lose. */
 interface UnsurePosition {
@@ -15,12 +18,16 @@ interface UnsurePosition {
   readonly sentAt: number;
 }
 
-/**
- * - `done`: the sink has all sealed minutes
- * - `unsure`: they were sent, and the connection may still lose them
- * - `more`: the turn is over
- */
-export type TurnOutcome = "done" | "unsure" | "more";
+export interface TurnOutcome {
+  /**
+   * - `done`: the sink has all sealed minutes
+   * - `unsure`: they were sent, and the connection may still lose them
+   * - `more`: the turn is over
+   */
+  readonly left: "done" | "unsure" | "more";
+  /** The sink has taken something. */
+  readonly hasSent: boolean;
+}
 
 /** Sends tenants' logs to one sink, at least once and in order for each tenant, from stored positions. */
 export class LogPump {
@@ -46,9 +53,9 @@ export class LogPump {
       await this.#sink.send(records);
       await this.#sent(tenantId, position);
       batches += 1;
-      if (batches === TURN || signal.aborted) return "more";
+      if (batches === TURN || signal.aborted) return { left: "more", hasSent: true };
     }
-    return this.#ahead.has(tenantId) ? "unsure" : "done";
+    return { left: this.#ahead.has(tenantId) ? "unsure" : "done", hasSent: batches > 0 };
   }
 
   /** Stores positions that have become sure, and forgets those of a connection that has ended. */

@@ -63,15 +63,17 @@ async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, r
   const oldest = [...left.values()].flat().map(({ minute }) => minute.getTime());
   let isBehind = failures.areResting;
   const turns = new Set(isBehind ? [] : left.keys());
-  while (turns.size > 0 && !running.signal.aborted && (await running.holdsLease())) {
-    for (const tenantId of turns) {
-      if (running.signal.aborted) break;
+  const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
+  while (turns.size > 0) {
+    for (const tenantId of [...turns]) {
+      if (turns.size === 0) break;
+      if (!(await mayContinue())) return;
       turns.delete(tenantId);
       try {
         const outcome = await pump.turn(tenantId, running.signal);
-        failures.succeeded();
-        if (outcome === "done") await forget(database, left.get(tenantId) ?? []);
-        if (outcome === "more") turns.add(tenantId);
+        if (outcome.hasSent) failures.succeeded();
+        if (outcome.left === "done") await forget(database, left.get(tenantId) ?? []);
+        if (outcome.left === "more") turns.add(tenantId);
       } catch (error) {
         isBehind = true;
         if (error instanceof SinkFailed) {

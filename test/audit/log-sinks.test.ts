@@ -294,7 +294,7 @@ describe("an OTLP receiver", () => {
   });
 
   it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
-    "that answers %j with status 200 is none, and the log waits",
+    "that responds %j with status 200 is not one, and the log waits",
     async (answer) => {
       const url = await receiver((_, response) => void response.end(answer));
       await sealedTenant("otlp");
