@@ -62,7 +62,7 @@ export function createAdmission(desc: DescMethod, { authenticator, database }: A
       };
       const caller = await authorize(head);
       if (caller) {
-        database.fast.requireRoom(caller.tenantId);
+        database.shared.requireRoom(caller.tenantId);
         head.memory.prove(keyProofOf(caller));
       }
       return { head, caller, renew };

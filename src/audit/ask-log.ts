@@ -57,7 +57,7 @@ export async function askLog(
 ): Promise<LogAnswer> {
   const { filter, isWanted, limit, remark } = question;
   const keys = await keyring.of(tenantId);
-  const standing = await database.slow.run(tenantId, "unguarded", async (tx): Promise<LogStanding> => {
+  const standing = await database.bulk.run(tenantId, "unguarded", async (tx): Promise<LogStanding> => {
     const { last, end, isWhole } = await readChain(tx, keys);
     return {
       sealedUntil: last && sealedUntil(last),
@@ -70,14 +70,14 @@ export async function askLog(
   let after: { readonly createdAt: Date; readonly id: string } | undefined;
   for (;;) {
     const listing = { ...filter, after, offset: 0, limit: PAGE };
-    const page = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(listLogRows, listing));
+    const page = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(listLogRows, listing));
     rows.push(...page.filter(isWanted));
     const last = page.at(-1);
     if (!last || page.length < PAGE || rows.length > limit) break;
     after = { createdAt: last.created_at, id: last.id };
   }
   if (rows.length > 0) {
-    await database.slow.run(tenantId, "unguarded", async (tx) =>
+    await database.bulk.run(tenantId, "unguarded", async (tx) =>
       writeLog(tx, logEntry(undefined, "log", ALL, "read", remark)),
     );
   }

@@ -83,7 +83,7 @@ export class LogPump {
   }
 
   async #stored(tenantId: TenantId): Promise<SinkPosition> {
-    const positions = await this.#database.slow.run(tenantId, "unguarded", (tx) => tx.query(readSinkPositions, "all"));
+    const positions = await this.#database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readSinkPositions, "all"));
     return positions.get(this.#sink.name) ?? SINK_START;
   }
 
@@ -94,7 +94,7 @@ export class LogPump {
   }
 
   async #save(tenantId: TenantId, position: SinkPosition): Promise<void> {
-    await this.#database.slow.run(tenantId, "unguarded", async (tx) => {
+    await this.#database.bulk.run(tenantId, "unguarded", async (tx) => {
       tx.enqueue(saveSinkPosition, { sink: this.#sink.name, position });
     });
   }

@@ -131,7 +131,7 @@ export class RefusedKeys {
     const { database, keyring, onLost } = this.#parts;
     try {
       const keys = await keyring.of(tenantId);
-      await database.fast.run(tenantId, "unguarded", async (tx) => {
+      await database.shared.run(tenantId, "unguarded", async (tx) => {
         // The tenant may have been deleted while its keys were known.
         if (!(await tx.query(readTenant, tenantId))) return;
         for (const row of rows) {

@@ -48,7 +48,7 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
   let position = start;
   for (;;) {
     const after = { number: position.number, limit: SEALS };
-    const { seals, setBacks } = await database.slow.run(tenantId, "unguarded", async (tx) => {
+    const { seals, setBacks } = await database.bulk.run(tenantId, "unguarded", async (tx) => {
       const [seals, setBacks] = await Promise.all([
         tx.query(readSealsAfter, after),
         tx.query(readSetBacksAfter, after.number),
@@ -80,7 +80,7 @@ async function* rowsOf(
   let after = start;
   for (;;) {
     const range = { strand, from, until, after, limit: BATCH } as const;
-    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
+    const rows = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     after = rows.at(-1);

@@ -30,7 +30,7 @@ export function logSinkJob(parts: LogSinkParts): Job {
   const failures = new Failures(parts);
   return {
     name: `log sink ${sink.name}`,
-    every: EVERY_MS,
+    intervalMs: EVERY_MS,
     async run(signal) {
       if (!(await lease.hold())) {
         pump.forget();
@@ -99,7 +99,7 @@ async function* dueMinutes(database: Database, kind: SinkDueKind, now: Date): As
 async function forget(database: Database, minutes: readonly DueMinute<SinkDueKind>[]): Promise<void> {
   const [first] = minutes;
   if (!first) return;
-  await database.slow.run(first.tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(first.tenantId, "unguarded", async (tx) => {
     for (const { kind, minute } of minutes) tx.enqueue(forgetDue, { kind, minute });
   });
 }

@@ -11,7 +11,7 @@ import type { Job } from "../jobs/schedule.js";
 import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
 import { timelyJob } from "../jobs/timely-job.js";
-import type { MailCarrier } from "../mail/carrier.js";
+import type { MailTransport } from "../mail/transport.js";
 import type { Config } from "../settings/config.js";
 import type { LogSink } from "../sinks/sink.js";
 import type { Meters } from "../telemetry/meters.js";
@@ -48,14 +48,14 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
 /** @param publicUrl where links in the messages lead. */
 export function mailDelivery(
   { database, keyring }: Vault,
-  carrier: MailCarrier,
+  transport: MailTransport,
   publicUrl: string,
   clock: Clock,
   log: OperatorLog,
 ): Job {
   return mailJob({
     database,
-    outbox: new Outbox({ database, keyring, carrier, publicUrl }),
+    outbox: new Outbox({ database, keyring, transport, publicUrl }),
     clock,
     onTrouble: (tenantId, reason, error) =>
       log.warn(

@@ -8,7 +8,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { deleteInvitationsOf } from "../store/invitations.js";
 import {
   deleteMemberRow,
-  listMembers,
+  listMemberRows,
   lockMember,
   type MemberListing,
   type MemberRow,
@@ -33,13 +33,13 @@ export interface Member {
 }
 
 /** Newest first, with opened profiles. */
-export async function pageOfMembers(
+export async function listMembers(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   listing: MemberListing,
 ): Promise<Page<Member>> {
-  const { items, total } = await tx.query(listMembers, listing);
+  const { items, total } = await tx.query(listMemberRows, listing);
   writeLog(tx, logEntry(actorOf(caller), "member", ALL, "list"));
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }

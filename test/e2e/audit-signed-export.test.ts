@@ -31,7 +31,7 @@ describe("an auditor", () => {
     await using vault = await openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock });
     for (let minute = 0; minute < 3; minute += 1) {
       clock.time = start + minute * MINUTE;
-      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
+      await vault.database.shared.run(tenantId, "unguarded", async (tx) => {
         for (const token of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", `${token}-${minute}`, "read"));
       });
     }

@@ -41,7 +41,7 @@ describe("a server with a sink that works and one that is down", () => {
     const config = readConfig(environment);
     {
       await using vault = await openVault({ config, as: "command", announce: () => {}, clock });
-      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
+      await vault.database.shared.run(tenantId, "unguarded", async (tx) => {
         for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", id, "read"));
       });
     }
