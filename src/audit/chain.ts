@@ -13,7 +13,7 @@ import {
 } from "../crypto/log-seal.js";
 import { DIGEST_VERSIONS, type DigestVersion } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type EndRow, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
+import { type EndRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
 import type { Transaction } from "../store/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
@@ -76,8 +76,12 @@ export function firstEnd(keys: TenantKeys, tenantId: TenantId): EndRow {
   return signEnd(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }
 
-/** An entry that does not seal a minute, with its MAC, to be stored. */
-export function signMark(keys: TenantKeys, tenantId: TenantId, mark: ChainMark): Omit<SealRow, "sealed_at"> {
+/** An entry that does not seal a minute, with its MAC. */
+export function signMark(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  mark: ChainMark,
+): Omit<NewSeal, "signed_body" | "signature"> {
   const version = keys.audit.current;
   return {
     ...{ kind: mark.kind, window_start: mark.at, number: mark.number, row_count: mark.count },

@@ -15,6 +15,11 @@ import { lengthPrefixed } from "../crypto/bytes.js";
  * - `vault_changed`: the vault's own record of tenants and their seals was truncated or changed
  * - `keys_closed`: the tenant's keys do not open, which makes its seals unverifiable
  * - `tenant_gone`: a tenant that existed before is deleted, or missing
+ *
+ * Of an export, also:
+ * - `file_changed`: the file is not as it was written
+ * - `key_changed`: it is signed by another key than the tenant's
+ * - `range_incomplete`: parts of the range that the file names are left out
  */
 export type FindingKind =
   | "rows_changed"
@@ -29,7 +34,10 @@ export type FindingKind =
   | "chain_late"
   | "vault_changed"
   | "keys_closed"
-  | "tenant_gone";
+  | "tenant_gone"
+  | "file_changed"
+  | "key_changed"
+  | "range_incomplete";
 
 export interface Finding {
   readonly kind: FindingKind;

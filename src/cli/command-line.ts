@@ -24,6 +24,7 @@ const COMMANDS: Commands = new Map([
   ["keys unseal", async () => (await import("./keys-unseal.js")).keysUnseal],
   ["audit verify", async () => (await import("./audit-verify.js")).auditVerify],
   ["audit export", async () => (await import("./audit-export.js")).auditExport],
+  ["audit key", async () => (await import("./audit-key.js")).auditKey],
   ["audit restart", async () => (await import("./audit-restart.js")).auditRestart],
   ["audit who-read", async () => (await import("./audit-who-read.js")).auditWhoRead],
   ["audit what-did", async () => (await import("./audit-what-did.js")).auditWhatDid],

@@ -54,7 +54,9 @@ function parseOptions(
       ...{ args: [...args], options: { ...options, json: { type: "boolean" } } },
       ...{ strict: true, allowPositionals: operands.length > 0 },
     });
-    if (positionals.length !== operands.length) throw new Error(`It takes ${operands.join(" ")}`);
+    const least = operands.filter((operand) => !operand.startsWith("[")).length;
+    if (positionals.length < least || positionals.length > operands.length)
+      throw new Error(`It takes ${operands.join(" ")}`);
     const flat: Record<string, string | boolean | undefined> = {};
     for (const [key, value] of Object.entries(values)) if (!Array.isArray(value)) flat[key] = value;
     return { options: flat, operands: positionals };

@@ -19,6 +19,7 @@ import {
   refuseEmptySettings,
   refuseUnknownNames,
 } from "./environment.js";
+import { type LogSinksConfig, readLogSinks } from "./log-sinks.js";
 import { readMailFrom, readSmtpUrl } from "./mail.js";
 import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
@@ -76,6 +77,8 @@ export interface Config {
   readonly smtpUrl: Sensitive<string> | undefined;
   /** Sender of messages. Absent: no-reply at the host of the public URL. */
   readonly mailFrom: string | undefined;
+  /** Receivers of tenants' logs. */
+  readonly logSinks: LogSinksConfig;
   readonly sandbox: SandboxConfig;
   /** Whether plain gRPC calls take the short way past Connect's handlers. */
   readonly rpcFastPath: boolean;
@@ -134,6 +137,7 @@ export function readConfig(environment: Environment): Config {
     redisUrl: readRedisUrl(secret("REDIS_URL")),
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(optional("MAIL_FROM")),
+    logSinks: readLogSinks(environment),
     sandbox: readSandbox(environment),
     rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),

@@ -250,6 +250,40 @@ const RECORDS = {
   ),
 };
 
+const SINKS = {
+  AUDIT_FILE: optional(
+    "file, or `-` for standard output",
+    "none",
+    "File that the log rows of tenants are sent to, as lines of JSON. See [Sending the log on](audit-export.md#sending-the-log-on).",
+  ),
+  AUDIT_FILE_BYTES: whole(
+    100 * MB,
+    [MB, 100 * 1024 * MB],
+    "Size in bytes from which that file is renamed, and a new one begun.",
+  ),
+  AUDIT_FILES_KEPT: whole(0, [0, 100_000], "Renamed files that are kept. 0 keeps all."),
+  AUDIT_SYSLOG: optional(
+    "`tls://host:port` or `tcp://host:port`",
+    "none",
+    "Syslog server that the log rows of tenants are sent to (RFC 5424).",
+  ),
+  AUDIT_SYSLOG_CA_FILE: optional(
+    "file",
+    "the system's certificates",
+    "Certificates to check the syslog server by, PEM.",
+  ),
+  AUDIT_OTLP_URL: optional(
+    "`http` or `https` URL",
+    "none",
+    "OTLP receiver that the log rows of tenants are sent to, over HTTP in JSON: `http://collector.example.com:4318/v1/logs`.",
+  ),
+  AUDIT_OTLP_HEADERS: secret(
+    "`name=value`, separated by commas",
+    "none",
+    "Further headers for that receiver, such as `authorization`.",
+  ),
+};
+
 /** Every setting whose variable starts with `CLOAKROOM_`, by its name without that prefix. */
 export const SETTINGS = {
   ...LISTENING,
@@ -259,6 +293,7 @@ export const SETTINGS = {
   ...OUTGOING,
   ...SANDBOX,
   ...RECORDS,
+  ...SINKS,
 };
 type Settings = typeof SETTINGS;
 
@@ -286,6 +321,7 @@ export const SETTING_GROUPS: readonly {
   { title: "Outgoing calls and mail", settings: prefixed(OUTGOING) },
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
+  { title: "Sending the log on", settings: prefixed(SINKS) },
 ];
 
 function prefixed(settings: Readonly<Record<string, Setting>>): Readonly<Record<string, Setting>> {

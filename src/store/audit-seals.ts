@@ -22,7 +22,13 @@ export interface SealRow {
   readonly sealed_at: Date;
   /** The tenant whose seal an attestation names. Set only in attestations. */
   readonly subject: Uuid | null;
+  /** The signed text. Null in entries of earlier releases, and in the vault's own chain. */
+  readonly signed_body: string | null;
+  readonly signature: Buffer | null;
 }
+
+/** An entry to be stored. */
+export type NewSeal = Omit<SealRow, "sealed_at">;
 
 /** The stored end of a tenant's chain. */
 export interface EndRow {
@@ -165,7 +171,7 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
 });
 
 export const SEAL_COLUMNS =
-  "kind, version, digest_version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject";
+  "kind, version, digest_version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 
 /** The last entry of the chain. */
 export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
@@ -178,6 +184,19 @@ export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
       from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+});
+
+/** The text of the last signed entry. */
+export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [
+    sql`
+      select signed_body from audit_seals
+      where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
 });
 
 /** The entry with a number. */
@@ -218,7 +237,7 @@ export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
 });
 
 /** Fails with a unique violation if the number is taken. */
-export const insertSeal = defineWrite<Omit<SealRow, "sealed_at">>({
+export const insertSeal = defineWrite<NewSeal>({
   table: "audit_seals",
   sortKey: ({ number }) => String(number).padStart(16, "0"),
   queries: (sql, tenantId, seals, at) =>

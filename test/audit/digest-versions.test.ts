@@ -42,6 +42,7 @@ async function sealAsBefore(tenantId: TenantId, windowStart: Date): Promise<void
         row_count: rows.length,
       },
       ...{ digest: minute.digest, previous: Buffer.from(NO_SEAL), key_version: version, mac, subject: null },
+      ...{ signed_body: null, signature: null },
     });
     const { stored } = await readChain(tx, keys);
     const end = signEnd(keys, tenantId, { number: 1, lastMac: mac, keptFrom: undefined, attested: undefined });
