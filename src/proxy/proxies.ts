@@ -46,7 +46,7 @@ export async function createProxy(
   const id = newUuid();
   const { text: key, hash } = newKey("prx", tx.tenantId);
   const { name, applicationId, requireAuth } = properties;
-  const createdBy = caller.application.id;
+  const createdBy = actorOf(caller).id;
   const made = { id, name, key, definition, applicationId, requireAuth };
   tx.enqueue(insertProxy, { ...proxyRowOf(keys, tx.tenantId, made), key_hash: hash, created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "create"));
@@ -90,7 +90,7 @@ export async function updateProxy(
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
   await requireNewReactors(tx, properties.definition, current.definition);
   const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
-  const modifiedBy = caller.application.id;
+  const modifiedBy = actorOf(caller).id;
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));

@@ -67,12 +67,12 @@ export async function createFormula(
 ): Promise<Formula> {
   const id = wantedId ?? newUuid();
   const official = await tx.query(readFormula, id);
-  const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: caller.application.id };
+  const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: actorOf(caller).id };
   if (official || !(await tx.query(insertFormula, row))) {
     throw new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } });
   }
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "create"));
-  const times = { createdBy: caller.application.id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  const times = { createdBy: actorOf(caller).id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
   return { ...draft, id, type: "private", status: "verified", revision: 1, ...times };
 }
 
@@ -108,11 +108,11 @@ export async function updateFormula(
   const row = await tx.query(readFormula, id);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
-  const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: caller.application.id };
+  const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
   const current = openFormula(keys, tx.tenantId, row);
-  return { ...current, ...draft, modifiedBy: caller.application.id, modifiedAt: tx.now };
+  return { ...current, ...draft, modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
 }
 
 /** Deletes a formula of the tenant, unless a reactor uses it: that would lose its code. */

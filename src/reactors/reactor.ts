@@ -83,7 +83,7 @@ export async function createReactor(
   await requireApplication(tx, properties.applicationId);
   const formula = await requireContract(tx, keys, properties);
   const id = newUuid();
-  const createdBy = caller.application.id;
+  const createdBy = actorOf(caller).id;
   tx.enqueue(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
   return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
@@ -132,7 +132,7 @@ export async function updateReactor(
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
   const formula = await requireContract(tx, keys, properties);
   const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
-  const modifiedBy = caller.application.id;
+  const modifiedBy = actorOf(caller).id;
   tx.enqueue(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
   return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };

@@ -16,7 +16,7 @@ import {
   removeKey,
   replaceApplication,
 } from "../access/applications.js";
-import { actorOf } from "../access/caller.js";
+import { actorOf, applicationOf } from "../access/caller.js";
 import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -55,7 +55,7 @@ function applicationReads(keyring: Keyring): ServedMethod[] {
     serve(method.getApplicationByKey, async (_request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
-        (tx) => getApplication(tx, keys, actorOf(call.caller), call.caller.application.id),
+        (tx) => getApplication(tx, keys, actorOf(call.caller), applicationOf(call.caller).id),
         (found) => show(call.caller.tenantId, found),
       );
     }),
