@@ -50,14 +50,14 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
 }
 
 /**
- * Checks that a person may delete an entity: a DEVELOPER only deletes what the DEVELOPER created.
+ * Checks that a person may delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
  * @throws {Fault} permission_denied.
  */
 export function requireOwn(caller: Caller, createdBy: string | null): void {
   if (caller.principal.kind === "application") return;
   const { role, userId } = personOf(caller);
   if (role !== "DEVELOPER" || createdBy === userId) return;
-  throw new Fault("permission_denied", "Your role DEVELOPER may only delete what you created; OWNER and ADMIN may.");
+  throw new Fault("permission_denied", "Your role DEVELOPER may only delete, or make keys for, what you created; OWNER and ADMIN may.");
 }
 
 function everywhere(transform: Transform, permissions: readonly TokenPermission[]): Grant {

@@ -1,5 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
+import { requireOwn } from "../access/role-rights.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -108,6 +109,7 @@ export async function updateFormula(
   const row = await tx.query(readFormula, id);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
+  if (caller.principal.kind === "person" && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
@@ -120,11 +122,20 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
   const [row, isUsed] = await Promise.all([tx.query(readFormula, id), tx.query(formulaInUse, id)]);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
+  requireOwn(caller, row.created_by);
   if (isUsed) throw usedFormula();
   if (!(await tx.query(deleteFormulaRow, id))) throw notFound("reactor formula");
   // A concurrent creation of a reactor locks the formula until the reactor is stored.
   if (await tx.query(formulaInUse, id)) throw usedFormula();
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
+}
+
+/** Code that reactors run has the rights of their applications. */
+function needsSecondFactor(): Fault {
+  return new Fault(
+    "permission_denied",
+    "People may not change a formula that reactors use without a second factor. Use a management key.",
+  );
 }
 
 function usedFormula(): Fault {
