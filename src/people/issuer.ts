@@ -8,6 +8,7 @@ import {
   customFetch,
   discovery,
   enableNonRepudiationChecks,
+  fetchUserInfo,
 } from "openid-client";
 import { Fault } from "../base/fault.js";
 import type { Sensitive } from "../crypto/sensitive.js";
@@ -72,15 +73,17 @@ export class Issuer {
   async claimsOf(callback: URL, { state, nonce, verifier }: Checks): Promise<Claims> {
     const configuration = await this.#discovered();
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
-    const tokens = await authorizationCodeGrant(configuration, callback, checks).catch((error: unknown) => {
-      if (isUnreachable(error)) throw unreachable(error);
-      throw new Fault("permission_denied", "The issuer's answer is not valid. Sign in again.", { cause: error });
-    });
-    const claims = tokens.claims();
-    if (!claims) throw new Fault("permission_denied", "The issuer sent no ID token. Sign in again.");
+    const tokens = await authorizationCodeGrant(configuration, callback, checks).catch(refused);
+    const identity = tokens.claims();
+    if (!identity) throw new Fault("permission_denied", "The issuer sent no ID token. Sign in again.");
+    // Issuers may leave the address out of the ID token (OpenID Connect Core 1.0, 5.4).
+    const hasAddress = identity.email !== undefined || !configuration.serverMetadata().userinfo_endpoint;
+    const claims = hasAddress
+      ? identity
+      : await fetchUserInfo(configuration, tokens.access_token, identity.sub).catch(refused);
     const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
     return {
-      ...{ issuer: claims.iss, subject: claims.sub },
+      ...{ issuer: identity.iss, subject: identity.sub },
       // Some issuers send the text "true", which says nothing about how careful they are.
       email: claims.email_verified === true ? text(claims.email) : undefined,
       ...{ firstName: text(claims.given_name), lastName: text(claims.family_name) },
@@ -106,6 +109,11 @@ export class Issuer {
       [customFetch]: issuerFetch(this.#agents),
     });
   }
+}
+
+function refused(error: unknown): never {
+  if (isUnreachable(error)) throw unreachable(error);
+  throw new Fault("permission_denied", "The issuer's answer is not valid. Sign in again.", { cause: error });
 }
 
 function unreachable(cause: unknown): Fault {
