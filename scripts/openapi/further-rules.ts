@@ -1,5 +1,6 @@
 import type { DescField } from "@bufbuild/protobuf";
 import type { JsonObject } from "../../src/base/json.js";
+import { DEFAULT_SETTINGS, FIXED_SETTINGS } from "../../src/tenancy/settings.js";
 import { tokenTypes } from "../../src/tokens/types/registry.js";
 
 /*
@@ -17,6 +18,16 @@ const GIVEN_ROLE: JsonObject = { enum: ["ADMIN"] };
 const METHOD: JsonObject = { enum: ["card"] };
 const NOT_NULL: JsonObject = { not: { type: "null" } };
 const MERGED_TEXTS: JsonObject = { type: "object", additionalProperties: { type: ["string", "null"] } };
+/** Texts, although each says yes or no: published clients send a map of texts. */
+const SETTINGS: JsonObject = {
+  propertyNames: { enum: [...Object.keys(DEFAULT_SETTINGS), ...FIXED_SETTINGS.keys()] },
+  properties: {
+    ...Object.fromEntries(
+      Object.keys(DEFAULT_SETTINGS).map((name) => [name, { type: "string", enum: ["true", "false"] }]),
+    ),
+    ...Object.fromEntries([...FIXED_SETTINGS].map(([name, value]) => [name, { type: "string", enum: [value] }])),
+  },
+};
 const TOKEN_TYPE: JsonObject = { enum: tokenTypes.map(({ name }) => name) };
 /** A date or date-time of the years 1 to 9999. Which months have 30 days is left to the server. */
 const ISO_TIME: JsonObject = {
@@ -40,22 +51,41 @@ export const FURTHER_RULES: ReadonlyMap<string, JsonObject> = new Map([
   ["ListLogsRequest.start_date", ISO_TIME],
   ["ListTokensByCursorRequest.container", CONTAINER],
   ["ListTokensByCursorRequest.type", TOKEN_TYPE],
+  ["ListTokensRequest.type", { items: TOKEN_TYPE }],
   ["ReactRequest.callback_url", { pattern: "^[Hh][Tt][Tt][Pp][Ss]://[^/?#\\s]+" }],
   ["ReplaceConnectionRequest.method", METHOD],
   ["ReplaceProxyRequest.destination_url", URL_TEXT],
   ["ReplaceReactorFormulaRequest.icon", ICON],
+  ["Runtime.async", { enum: [false] }],
   ["Runtime.dependencies", { maxProperties: 0 }],
   ["Runtime.image", { enum: ["node-bt"] }],
   ["Runtime.permissions", { maxItems: 0 }],
   ["Runtime.resolutions", { maxProperties: 0 }],
+  ["Runtime.resources", { enum: ["standard"] }],
   ["Runtime.timeout", { minimum: 1, maximum: 30 }],
   ["Runtime.warm_concurrency", { minimum: 0, maximum: 1 }],
   ["UpdateMemberRequest.role", GIVEN_ROLE],
   ["UpdateProxyRequest.configuration", MERGED_TEXTS],
   ["UpdateProxyRequest.destination_url", URL_TEXT],
   ["UpdateReactorRequest.configuration", MERGED_TEXTS],
+  ["UpdateTenantRequest.settings", SETTINGS],
   ["UpdateTokenRequest.containers", { minItems: 1, ...CONTAINERS }],
   ["UpdateTokenRequest.metadata", MERGED_TEXTS],
+]);
+
+/** Keywords of a whole message, which generators of clients pass over. */
+export const MESSAGE_RULES: ReadonlyMap<string, JsonObject> = new Map([
+  // An empty transform counts as absent. The type of any other is code unless it says so.
+  [
+    "ProxyTransform",
+    {
+      not: {
+        minProperties: 1,
+        properties: { type: { const: "code" } },
+        not: { required: ["code"], properties: { code: {} } },
+      },
+    },
+  ],
 ]);
 
 /** Fields that a patch may change and not clear. */

@@ -4,7 +4,7 @@ import { rest_message } from "../../gen/cloakroom/v1/options_pb.js";
 import { omitsEmpty, restFields, restName } from "../../src/api/rest/field-name.js";
 import { isJsonObject, type JsonObject } from "../../src/base/json.js";
 import { commentOf } from "./comments.js";
-import { furtherKeywordsOf, mayBeCleared } from "./further-rules.js";
+import { furtherKeywordsOf, MESSAGE_RULES, mayBeCleared } from "./further-rules.js";
 import { isRequired, keywordsOf } from "./rules.js";
 
 /**
@@ -70,6 +70,7 @@ export class Schemas {
       ...describe(prose.filter((text) => text !== undefined).join(" ") || undefined),
       ...(required.length > 0 ? { required } : {}),
       properties: Object.fromEntries(fields.map((field) => [restName(field), this.ofField(field, writer)])),
+      ...(writer === "server" ? {} : MESSAGE_RULES.get(message.name)),
     };
   }
 

@@ -67,7 +67,7 @@ export function parseRights(
   const faults = new FieldFaultList();
   const report = (field: string, text: string) => faults.add(field, text);
   if (permissions.length === 0 && rules.length === 0) {
-    report("permissions", "must be given where there are no rules");
+    report("permissions", "must be given, or rules");
   }
   const known = permissions.filter((permission, index): permission is Permission => {
     const problem = permissionProblem(holder, permission);

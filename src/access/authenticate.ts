@@ -85,7 +85,7 @@ export class Authenticator {
     const known = this.#loaded.get(name);
     if (known && this.#isFresh(known)) return known.caller;
     const since = performance.now();
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, id));
+    const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
     const caller = callerOf(keys, tenantId, row, undefined);
@@ -129,7 +129,7 @@ export class Authenticator {
   #isFresh({ caller: { tenantId, revision, session }, since, isOld = false }: Loaded): boolean {
     if (isOld) return false;
     if (session && session.expiresAt.getTime() <= this.#clock.now()) return false;
-    const confirmedAt = this.#database.fast.confirmedAt(tenantId, revision);
+    const confirmedAt = this.#database.shared.confirmedAt(tenantId, revision);
     return performance.now() - Math.max(since, confirmedAt) < FRESH_MS;
   }
 
@@ -138,7 +138,7 @@ export class Authenticator {
       case "pvt":
       case "pub":
       case "mgt": {
-        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) =>
+        const row = await this.#database.shared.run(key.tenantId, "unguarded", (tx) =>
           tx.query(findApplicationKey, key.hash),
         );
         if (!row) return undefined;
@@ -147,7 +147,7 @@ export class Authenticator {
         return callerOf(keys, key.tenantId, row, row.key_id);
       }
       case "ses": {
-        const row = await this.#database.fast.run(key.tenantId, "unguarded", (tx) => tx.query(findSession, key.hash));
+        const row = await this.#database.shared.run(key.tenantId, "unguarded", (tx) => tx.query(findSession, key.hash));
         return row ? sessionCallerOf(await this.#keyring.of(key.tenantId, row.revision), key, row) : undefined;
       }
       case "prx":

@@ -52,7 +52,7 @@ export function deniedWith(
  * @throws {Fault} unavailable if the row cannot be written.
  */
 export async function recordDenial(database: Database, { tenantId, fault, entry }: Denied): Promise<Fault> {
-  await database.fast.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
+  await database.shared.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
   return fault;
 }
 

@@ -73,7 +73,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
       };
       const caller = await authorize(head, credential);
       if (caller) {
-        database.fast.requireRoom(caller.tenantId);
+        database.shared.requireRoom(caller.tenantId);
         head.memory.prove(keyProofOf(caller));
       }
       return { head, caller, renew };

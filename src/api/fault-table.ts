@@ -22,6 +22,8 @@ export const FAULT_TABLE: Readonly<Record<FaultCode, FaultEntry>> = {
   wrong_state: { http: 409, rpc: Code.FailedPrecondition, title: "Conflict" },
   idempotency_in_flight: { http: 409, rpc: Code.Aborted, title: "The first request with this key is still running." },
   body_too_large: { http: 413, rpc: Code.ResourceExhausted, title: "The request is too large." },
+  headers_too_large: { http: 431, rpc: Code.ResourceExhausted, title: "The headers are too large." },
+  request_timeout: { http: 408, rpc: Code.DeadlineExceeded, title: "The request did not arrive in time." },
   unsupported_media_type: { http: 415, rpc: Code.InvalidArgument, title: "Unsupported Media Type" },
   unprocessable: { http: 422, rpc: Code.FailedPrecondition, title: "Unprocessable" },
   rate_limited: { http: 429, rpc: Code.ResourceExhausted, title: "Too Many Requests" },

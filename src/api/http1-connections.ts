@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 /**
  * Milliseconds without a request after which a stopping server closes a connection. Closing one while its client sends
@@ -60,6 +61,12 @@ export class Http1Connections {
       connection.quietSince = performance.now();
       connection.bytesRead = socket.bytesRead;
     });
+  }
+
+  /** Whether part of a response is sent, and the rest is not. */
+  isAnswering(socket: Duplex): boolean {
+    const connection = socket instanceof Socket ? this.#connections.get(socket) : undefined;
+    return [...(connection?.unanswered ?? [])].some(({ headersSent }) => headersSent);
   }
 
   /** From now on every response whose headers are not sent yet says `Connection: close`. */

@@ -56,11 +56,11 @@ function loadShedderOf(
   { overload, log, meters }: ServerOptions,
   { admit }: RequestEdge,
 ): ReturnType<typeof createLoadShedder> {
-  const turnedAway = summed((times) =>
+  const reportShed = summed((times) =>
     log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
   );
   return createLoadShedder(overload, admit, () => {
-    meters.turnedAway();
-    turnedAway();
+    meters.requestShed();
+    reportShed();
   });
 }

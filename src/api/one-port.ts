@@ -8,6 +8,7 @@ import { ArrivingRequests } from "./arriving-requests.js";
 import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
+import { UnreadableRequests } from "./unreadable-request.js";
 
 /** Interval of checks for slow connections, in milliseconds. */
 const CHECK_EVERY_MS = 2_000;
@@ -51,6 +52,8 @@ export function createOnePort(listener: RequestListener, limits: ConnectionLimit
     http1.begin(request, response);
     listenInTurn(request, response);
   });
+  const unreadable = new UnreadableRequests(limits);
+  server.on("clientError", (error, socket) => unreadable.refuse(error, socket, http1.isAnswering(socket)));
   const h2 = createH2Server(limits);
   h2.on("request", listener);
   const arriving = new ArrivingRequests(limits.requestTimeout);
@@ -108,6 +111,8 @@ function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined):
     requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.idleTimeout,
     connectionsCheckingInterval: CHECK_EVERY_MS,
+    // Node's own refusal has no body; the listener refuses these requests.
+    requireHostHeader: false,
   };
   const server: Server = tls
     ? createHttpsServer({

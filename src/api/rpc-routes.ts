@@ -13,6 +13,8 @@ import {
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
 import type { Visits } from "./browser/visits.js";
+import { withTextForm } from "./grpc-web-text.js";
+import { QUESTION_LIMITS } from "./health.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { checkJsonBytes } from "./json-text.js";
@@ -71,7 +73,11 @@ export function rpcOptions(
         const own = limitsOf(handler.method, limits);
         router.handlers[index] = withOurRefusals(handler, own, (values) => values?.get(callKey));
       }
+      const ours = router.handlers.length;
       others(router);
+      for (const [index, handler] of router.handlers.entries()) {
+        if (index >= ours) router.handlers[index] = withTextForm(handler, QUESTION_LIMITS.readMaxBytes);
+      }
     },
   };
 }

@@ -76,12 +76,12 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       return caller();
     },
     transact: transactIn(database.ordinary),
-    transactShared: transactIn(database.fast),
+    transactShared: transactIn(database.shared),
     commit: commitIn(database.ordinary),
-    commitShared: commitIn(database.fast),
+    commitShared: commitIn(database.shared),
     engage: engaging(output, parts, caller),
     async list(work, show) {
-      return show(await commitIn(database.slow)(work));
+      return show(await commitIn(database.bulk)(work));
     },
   };
 }

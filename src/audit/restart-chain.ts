@@ -23,7 +23,7 @@ export interface KnownFindings {
 export async function restartChain(parts: SealParts, tenantId: TenantId, known: KnownFindings): Promise<number> {
   const { database, keyring, history = new ChainHistory() } = parts;
   const keys = await keyring.of(tenantId);
-  const chain = await database.slow.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
+  const chain = await database.bulk.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
   const attested = tenantId === VAULT ? undefined : await latestAttestation(parts, tenantId);
   const isWhole = tenantId === VAULT ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
   const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
@@ -36,7 +36,7 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   });
   const end: ChainEnd = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
   const stored = signEnd(keys, tenantId, end);
-  const now = await database.slow.run(tenantId, "unguarded", async (tx) => {
+  const now = await database.bulk.run(tenantId, "unguarded", async (tx) => {
     if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", "seals restarted"));
     tx.enqueue(insertSeal, row);
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();

@@ -26,7 +26,7 @@ export async function removeOldLog(
   { now, dueAt, signal }: { readonly now: Date; readonly dueAt: Date; readonly signal?: AbortSignal },
 ): Promise<void> {
   const { database, keyring, days } = parts;
-  const run = database.slow;
+  const run = database.bulk;
   const keys = await keyring.of(tenantId);
   const chain = await run.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
   if (chain.isWhole) await attestWhenDue(parts, { database, keys, tenantId }, chain, now);

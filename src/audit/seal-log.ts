@@ -62,13 +62,13 @@ export async function sealLog(
 ): Promise<SealOutcome> {
   const { database } = parts;
   const until = new Date(minute.getTime() + MINUTE_MS);
-  const hasClosed = await database.slow.run(tenantId, "unguarded", (tx) =>
+  const hasClosed = await database.bulk.run(tenantId, "unguarded", (tx) =>
     tx.query(closeLog, { until, notBefore: new Date(until.getTime() + MINUTE_MS) }),
   );
   if (!hasClosed) return "early";
   const outcome = await sealClosed(parts, tenantId, { until, signal });
   if (outcome === "sealed" || outcome === "broken") {
-    await database.slow.run(tenantId, "unguarded", async (tx) => {
+    await database.bulk.run(tenantId, "unguarded", async (tx) => {
       tx.enqueue(forgetLogDue, { kind: "log_seal", minute: dueAt });
     });
   }
@@ -86,7 +86,7 @@ export async function sealClosed(
 ): Promise<ClosedOutcome> {
   const { database, keyring, history = new ChainHistory() } = parts;
   const keys = await keyring.of(tenantId);
-  const { chain, now } = await database.slow.run(tenantId, "unguarded", async (tx) => ({
+  const { chain, now } = await database.bulk.run(tenantId, "unguarded", async (tx) => ({
     chain: await readChain(tx, keys),
     now: tx.now,
   }));
@@ -129,7 +129,7 @@ async function* minutesToSeal(
   for (;;) {
     if (signal?.aborted) return;
     const range = { strand: "main", from, until, after, limit: PAGE } as const;
-    const rows = await database.slow.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
+    const rows = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     for (const row of rows) {
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
@@ -182,7 +182,7 @@ async function append(
   const end: ChainEnd = { number, lastMac: previous, keptFrom, attested };
   const stored = signEnd(keys, tenantId, end);
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     // Another process may have set the log back since its rows were read, which reopens its last minutes.
     if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
@@ -207,7 +207,7 @@ export async function attestWhenDue(
   const attested = signEnd(keys, tenantId, { ...end, attested: ref });
   const before = stored.mac;
   // If another process has moved the end meanwhile, the head names an older attestation until the next.
-  await database.slow.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
+  await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
 }
 
 /** The midnight after a time: expired rows are looked for once a day. */

@@ -44,7 +44,7 @@ export type SetBackOutcome =
 export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
   const { database, keyring, history = new ChainHistory() } = given;
   const parts = { ...given, history };
-  const run = database.slow;
+  const run = database.bulk;
   const closing = await run.run(tenantId, "unguarded", (tx) => tx.query(readLogClosing, "closing"));
   const closedUntil = closing?.closed_until ?? undefined;
   if (!closing || !closedUntil || closedUntil <= closing.now)

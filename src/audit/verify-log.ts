@@ -171,7 +171,7 @@ class Verification {
       const since = last ? `after ${last.window_start.toISOString()}` : "at the beginning";
       findings.add("seal_missing", seal.window_start, `${gone} between this minute and the one ${since} are gone`);
     } else if (seal.number < expected) {
-      findings.add("seal_changed", seal.window_start, `seal ${seal.number} stands where seal ${expected} belongs`);
+      findings.add("seal_changed", seal.window_start, `seal ${seal.number} is in the place of seal ${expected}`);
     } else if (!seal.previous.equals(last?.mac ?? NO_SEAL)) {
       findings.add("seal_changed", seal.window_start, "the seal of this minute does not follow the one before");
     }

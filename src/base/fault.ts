@@ -14,6 +14,8 @@ export const FAULT_CODES = [
   "wrong_state",
   "idempotency_in_flight",
   "body_too_large",
+  "headers_too_large",
+  "request_timeout",
   "unsupported_media_type",
   "unprocessable",
   "rate_limited",

@@ -26,9 +26,14 @@ export function objectionsTo(
   return unknown.flatMap((name, index): (readonly [string, string])[] => {
     const reason = unserved.get(name);
     if (reason !== undefined) return isEmptyJson(object[name]) ? [] : [[name, `is not served: ${reason}`]];
-    const meant = index < MOST_COMPARED ? known.find((field) => isMisspelt(name, field)) : undefined;
+    const meant = index < MOST_COMPARED ? meantField(name, known) : undefined;
     return meant === undefined || Object.hasOwn(object, meant) ? [] : [[name, `is not known; ${meant} is`]];
   });
+}
+
+/** The known field of which a name is a misspelling. */
+export function meantField(name: string, known: readonly string[]): string | undefined {
+  return known.find((field) => isMisspelt(name, field));
 }
 
 /** Whether a name is the field in camel case, or differs by one added, missing, swapped or wrong character. */

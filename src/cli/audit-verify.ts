@@ -154,7 +154,7 @@ function contradicted(
   claimed: AttestationRef,
 ): Promise<Finding | undefined> {
   return contradictionOf(tenantId, claimed, own, async (number) => {
-    const entry = await vault.database.slow.run(VAULT, "unguarded", (tx) => tx.query(readSeal, number));
+    const entry = await vault.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readSeal, number));
     return entry?.mac;
   });
 }

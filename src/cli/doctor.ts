@@ -10,7 +10,8 @@ import { readDiskUse } from "../store/disk-use.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { listClosedAhead } from "../store/operator-tenants.js";
 import { DatabaseSetupError } from "../store/roles.js";
-import { openVault, privilegedLogins, type Vault } from "../vault/vault.js";
+import { privilegedLogins } from "../vault/configured-database.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 /** Errors whose messages say what to do. */

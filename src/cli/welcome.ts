@@ -40,12 +40,12 @@ Three things to try, in a second terminal:
   1. Make an application that may create and reveal tokens:
      curl -s $BASE/applications -H "BT-API-KEY: $MANAGEMENT_KEY" -H 'Content-Type: application/json' \\
        -d '{"name":"Back end","type":"private","rules":[{"priority":1,"container":"/","transform":"reveal","permissions":["token:create","token:read"]}]}'
-     export KEY=...        # "key" in the answer
+     export KEY=...        # "key" in the response
 
   2. Tokenize a card:
      curl -s $BASE/tokens -H "BT-API-KEY: $KEY" -H 'Content-Type: application/json' \\
        -d '{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}'
-     export TOKEN_ID=...   # "id" in the answer
+     export TOKEN_ID=...   # "id" in the response
 
   3. Read it back:
      curl -s $BASE/tokens/$TOKEN_ID -H "BT-API-KEY: $KEY"

@@ -9,9 +9,10 @@ import type { Filter } from "./filters/filter.js";
 import { jsonFilters } from "./filters/json.js";
 import { maskingFilters } from "./filters/masking.js";
 import { paddingFilters } from "./filters/padding.js";
+import { missingArgument } from "./filters/required-arguments.js";
 import { cheapFilters, sortingFilters, standardFilters } from "./filters/standard.js";
 import { type Operand, toOperand } from "./operand.js";
-import { FOUND_NOTHING, malformed, Rejection, UnknownFilter, unevaluable } from "./rejection.js";
+import { FOUND_NOTHING, MisusedFilter, malformed, Rejection, unevaluable } from "./rejection.js";
 import { type Bindings, Scope } from "./scope.js";
 
 type EngineFilter = Extract<FilterImplOptions, (...args: never[]) => unknown>;
@@ -31,11 +32,18 @@ const ours = {
 
 const liquid = makeEngine();
 
+/** One value and its filters. */
+export interface ParsedValue {
+  readonly value: Value;
+  /** A filter that lacks a required argument. The value can be evaluated all the same, and fails there. */
+  readonly misused: MisusedFilter | undefined;
+}
+
 /**
  * Parses the text between `{{` and `}}`: one value and its filters. Stricter than the engine, which skips what it
  * cannot parse: a mask with a comma in place of `|` would show the whole value.
  */
-export function parseValue(text: string): Value {
+export function parseValue(text: string): ParsedValue {
   const tokenizer = new Tokenizer(text, liquid.options.operators);
   const token = tokenizer.readFilteredValue();
   tokenizer.skipBlank();
@@ -44,11 +52,14 @@ export function parseValue(text: string): Value {
     throw malformed("expected one value and its filters");
   if (text.trimEnd().endsWith("|")) throw malformed("expected the name of a filter after |");
   requireKnownForm(initial);
+  let misused: MisusedFilter | undefined;
   for (const { name, args, begin } of token.filters) {
     for (const argument of args) requireKnownForm(Array.isArray(argument) ? argument[1] : argument);
-    if (!Object.hasOwn(liquid.filters, name)) throw new UnknownFilter(name, begin);
+    if (!Object.hasOwn(liquid.filters, name)) throw new MisusedFilter(`there is no filter ${name.slice(0, 40)}`, begin);
+    const missing = missingArgument(name, args);
+    if (missing) misused ??= new MisusedFilter(`${name} needs ${missing}`, begin);
   }
-  return new Value(token, liquid);
+  return { value: new Value(token, liquid), misused };
 }
 
 /**

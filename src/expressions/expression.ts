@@ -1,11 +1,10 @@
-import type { Value } from "liquidjs";
 import { LRUCache } from "lru-cache";
 import type { Json } from "../base/json.js";
 import { Budget } from "./budget.js";
-import { evaluateValue, parseValue } from "./engine.js";
+import { evaluateValue, type ParsedValue, parseValue } from "./engine.js";
 import { stringify } from "./filters/json.js";
 import { toJson } from "./operand.js";
-import { malformed, Rejection, TOO_MUCH_WORK, UnknownFilter, unevaluable } from "./rejection.js";
+import { MisusedFilter, malformed, Rejection, TOO_MUCH_WORK, unevaluable } from "./rejection.js";
 import type { Bindings } from "./scope.js";
 import { expressionSpans } from "./span.js";
 
@@ -59,7 +58,8 @@ export interface TemplateProblem {
 }
 
 /**
- * Finds why a text can never be evaluated, whatever the data: an unknown filter, a tag or an open brace, or its length.
+ * Finds why a text can never be evaluated, whatever the data: an unknown filter or one without a required argument, a tag
+ * or an open brace, or its length.
  * Undefined for all others. A text that Liquid accepts without effect, such as a comma in place of a `|`, is not a
  * problem: published clients store such masks, which then show nothing.
  * @param budget pays as for evaluating the text.
@@ -67,21 +67,21 @@ export interface TemplateProblem {
 export function templateProblem(text: string, budget: Budget): TemplateProblem | undefined {
   try {
     payFor(text, budget);
-    compile(text);
-    return undefined;
+    return compile(text).misusesFilter ? misusedFilterIn(text) : undefined;
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     if (budget.exhausted || error instanceof UnreadableText) return { reason: error.reason, character: 1 };
-    return unknownFilterIn(text);
+    return misusedFilterIn(text);
   }
 }
 
-function unknownFilterIn(text: string): TemplateProblem | undefined {
+function misusedFilterIn(text: string): TemplateProblem | undefined {
   for (const { start, expression } of expressionSpans(text)) {
     try {
-      parsePiece(withoutTrimming(expression));
+      const { misused } = parsePiece(withoutTrimming(expression));
+      if (misused) throw misused;
     } catch (error) {
-      if (!(error instanceof UnknownFilter)) continue;
+      if (!(error instanceof MisusedFilter)) continue;
       const before = expression.startsWith("-") ? 3 : 2;
       return { reason: error.reason, character: start + before + error.at + 1 };
     }
@@ -123,10 +123,15 @@ const UNITS_PER_PIECE = 20;
 
 /** A compiled text. Immutable, shared by all users of the same text. */
 class Expression {
-  readonly #pieces: readonly (string | Value)[];
+  readonly #pieces: readonly (string | ParsedValue)[];
 
   constructor(text: string) {
     this.#pieces = parsePieces(text);
+  }
+
+  /** Whether a filter lacks a required argument. */
+  get misusesFilter(): boolean {
+    return this.#pieces.some((piece) => typeof piece !== "string" && piece.misused !== undefined);
   }
 
   evaluate(evaluation: Evaluation): Json {
@@ -150,9 +155,9 @@ class Expression {
     return texts.join("");
   }
 
-  #evaluatePiece(piece: Value, { bindings, budget, mustFind }: Evaluation): Json {
+  #evaluatePiece({ value }: ParsedValue, { bindings, budget, mustFind }: Evaluation): Json {
     budget.spend(UNITS_PER_PIECE);
-    return toJson(evaluateValue(piece, bindings, budget, mustFind));
+    return toJson(evaluateValue(value, bindings, budget, mustFind));
   }
 }
 
@@ -172,8 +177,8 @@ function compile(text: string): Expression {
 }
 
 /** Literal texts and values in order, with the blanks beside `{{-` and `-}}` removed as in Liquid. */
-function parsePieces(text: string): (string | Value)[] {
-  const pieces: (string | Value)[] = [];
+function parsePieces(text: string): (string | ParsedValue)[] {
+  const pieces: (string | ParsedValue)[] = [];
   let from = 0;
   let trimNext = false;
   const addText = (to: number, trimEnd: boolean) => {
@@ -201,7 +206,7 @@ function trimsAfter(expression: string): boolean {
   return expression.length > 1 && expression.endsWith("-");
 }
 
-function parsePiece(expression: string): Value {
+function parsePiece(expression: string): ParsedValue {
   try {
     return parseValue(expression);
   } catch (error) {

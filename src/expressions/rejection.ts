@@ -13,13 +13,13 @@ export class Rejection extends Error {
   }
 }
 
-/** The expression names a filter that does not exist. */
-export class UnknownFilter extends Rejection {
-  /** Position of its name in the expression. */
+/** The expression uses a filter in a way that fails for any data. */
+export class MisusedFilter extends Rejection {
+  /** Position of the filter's name in the expression. */
   readonly at: number;
 
-  constructor(filter: string, at: number) {
-    super(`must be a valid expression: there is no filter ${filter.slice(0, 40)}`);
+  constructor(detail: string, at: number) {
+    super(`must be a valid expression: ${detail}`);
     this.at = at;
   }
 }

@@ -53,8 +53,7 @@ function write(
   keys: TenantKeys,
   { payment, moved, approved, refunds = [], goesOn }: Change,
 ): void {
-  const lease = goesOn ? "kept" : "released";
-  tx.enqueue(updatePayment, { ...paymentRowOf(keys, tx.tenantId, payment), lease });
+  tx.enqueue(updatePayment[goesOn ? "kept" : "released"], paymentRowOf(keys, tx.tenantId, payment));
   if (payment.dueAt) noteDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", payment.status));
   if (approved) deleteCvc(tx, payment.tokenId);

@@ -65,7 +65,7 @@ export class PersonAuthenticator {
   }
 
   #find({ tenantId, hash }: PresentedSecret): Promise<PresentedSignInRow | null> {
-    return this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findSignIn, hash));
+    return this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findSignIn, hash));
   }
 
   async #callerOf({ tenantId, id }: PresentedSecret, row: PresentedSignInRow): Promise<Caller | undefined> {

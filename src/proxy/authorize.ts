@@ -32,7 +32,7 @@ export async function authorize(
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
   return recordingDenials(database, () =>
-    database.fast.run(tenantId, revision, async (tx) => {
+    database.shared.run(tenantId, revision, async (tx) => {
       if (bar) throw bar;
       const tokens = await useTokens(tx, route, ids, memory);
       const invoker = caller ?? application;

@@ -44,6 +44,11 @@ export function headerValue(headers: readonly HeaderPair[], lowerName: string): 
   return headers.find(([name]) => name.toLowerCase() === lowerName)?.[1];
 }
 
+/** All values of a header, which may be repeated. */
+export function headerValues(headers: readonly HeaderPair[], lowerName: string): readonly string[] {
+  return headers.filter(([name]) => name.toLowerCase() === lowerName).map(([, value]) => value);
+}
+
 /**
  * The parameter that names a proxy. Every spelling that decodes to its name is found, because a key must not be
  * forwarded.

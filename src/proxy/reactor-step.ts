@@ -66,7 +66,7 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
 
 /** Read for each call, so changes to the reactor apply at once. Logs the run. */
 function readStep(database: Database, tenantId: TenantId, caller: Caller | undefined, reactorId: Uuid) {
-  return database.fast.run(tenantId, "unguarded", async (tx) => {
+  return database.shared.run(tenantId, "unguarded", async (tx) => {
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();

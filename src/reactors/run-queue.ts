@@ -146,7 +146,7 @@ export class RunQueue {
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
         const admitted = await recordingDenials(database, () =>
-          database.fast.run(tenantId, caller.revision, (tx) =>
+          database.shared.run(tenantId, caller.revision, (tx) =>
             admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNCOUNTED),
           ),
         );

@@ -10,7 +10,7 @@ import type { Job } from "../jobs/schedule.js";
 import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
 import { timelyJob } from "../jobs/timely-job.js";
-import type { MailCarrier } from "../mail/carrier.js";
+import type { MailTransport } from "../mail/transport.js";
 import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
 import type { Meters } from "../telemetry/meters.js";
@@ -45,7 +45,7 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
 /** @param publicUrl where links in the messages lead. */
 export function mailDelivery(
   { database, keyring }: Vault,
-  carrier: MailCarrier,
+  transport: MailTransport,
   publicUrl: string,
   clock: Clock,
   log: OperatorLog,
@@ -53,7 +53,7 @@ export function mailDelivery(
   return mailJob({
     database,
     outbox: new Outbox({
-      ...{ database, keyring, carrier, publicUrl },
+      ...{ database, keyring, transport, publicUrl },
       writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
     }),
     clock,

@@ -14,7 +14,7 @@ import type { ServedMethod } from "../services/call.js";
 import { tokenizeService } from "../services/tokenize.js";
 import { tokenService } from "../services/tokens.js";
 import type { Config } from "../settings/config.js";
-import { InvitationDesk } from "../tenancy/accept-invitation.js";
+import { InvitationAcceptance } from "../tenancy/accept-invitation.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import type { Vault } from "../vault/vault.js";
 import { composeFunctions } from "./compose-functions.js";
@@ -32,7 +32,7 @@ export interface Composition extends AsyncDisposable {
   readonly runs: RunQueue;
   readonly payments: Payments;
   readonly people: People;
-  readonly invitations: InvitationDesk;
+  readonly invitations: InvitationAcceptance;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly overload: Overload;
   /** Stops background work, and waits for work under way. Requests are still served. */
@@ -81,11 +81,11 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     invokeProxy: invoke,
     ...{ runs, payments, people, sandbox, rest },
-    invitations: new InvitationDesk(database, keyring),
+    invitations: new InvitationAcceptance(database, keyring),
     overload: {
       refusalOf(apiKey) {
-        const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
-        return tenantId && database.fast.refusalOf(tenantId);
+        const tenantId = database.shared.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+        return tenantId && database.shared.refusalOf(tenantId);
       },
     },
     async [Symbol.asyncDispose]() {

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import { createOperatorLog } from "../api/operator-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
-import { chooseCarrier } from "../mail/choose-carrier.js";
+import { chooseTransport } from "../mail/choose-transport.js";
 import { readBinTable } from "../settings/bin-table.js";
 import type { Config } from "../settings/config.js";
 import { createMeters } from "../telemetry/meters.js";
@@ -62,7 +62,7 @@ export async function startServer(
   const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, part, endLater });
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.
-  schedule.start([mailDelivery(vault, chooseCarrier(config, announce), url, clock, log)]);
+  schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 

@@ -23,7 +23,7 @@ import { parseTransform } from "../proxy/transform.js";
 import { parseExpiry } from "../tokens/expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
 import { ruleDraft } from "./access-rules.js";
-import { transformDraft } from "./proxies.js";
+import { givenTransform, transformDraft } from "./proxies.js";
 import { toJson } from "./value.js";
 
 /** Checks some fields of a request on their own. Throws a fault that names the problem. */
@@ -82,9 +82,11 @@ function transformChecks(
   request: CreateProxyRequest | ReplaceProxyRequest | UpdateProxyRequest,
 ): readonly FieldCheck[] {
   const { requestTransform, responseTransform, requestTransforms, responseTransforms } = request;
+  const before = givenTransform(requestTransform);
+  const after = givenTransform(responseTransform);
   return [
-    () => requestTransform && parseTransform(transformDraft(requestTransform), "request_transform", false),
-    () => responseTransform && parseTransform(transformDraft(responseTransform), "response_transform", true),
+    () => before && parseTransform(before, "request_transform", false),
+    () => after && parseTransform(after, "response_transform", true),
     ...requestTransforms.map(
       (transform, index) => () => parseTransform(transformDraft(transform), `request_transforms[${index}]`, false),
     ),

@@ -140,7 +140,7 @@ function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft 
 }
 
 /** Clients of 2023 send an empty transform and an empty id instead of none. */
-function givenTransform(transform: ProxyTransform | undefined): TransformDraft | undefined {
+export function givenTransform(transform: ProxyTransform | undefined): TransformDraft | undefined {
   const draft = transform && transformDraft(transform);
   return draft && Object.values(draft).some((given) => given !== undefined) ? draft : undefined;
 }

@@ -18,13 +18,17 @@ export function showToken(view: TokenView) {
     searchIndexes: [...(view.searchIndexes ?? [])],
     ...(view.expiresAt === undefined ? {} : { expiresAt: view.expiresAt }),
     ...(card ? { card: showCard(card) } : {}),
-    ...(bank ? { bank: { routingNumber: bank.routing_number, accountNumberLast4: bank.account_number_last4 } } : {}),
+    ...(bank ? { bank: showBank(bank) } : {}),
     ...(view.createdBy ? { createdBy: view.createdBy } : {}),
     ...(view.createdAt ? { createdAt: timestampFromDate(view.createdAt) } : {}),
     ...(view.modifiedBy ? { modifiedBy: view.modifiedBy } : {}),
     ...(view.modifiedAt ? { modifiedAt: timestampFromDate(view.modifiedAt) } : {}),
     ...(deduplicated === undefined ? {} : { extras: { deduplicated } }),
   };
+}
+
+function showBank({ routing_number, account_number_last4: last4 }: NonNullable<TokenView["bank"]>) {
+  return { routingNumber: routing_number, ...(last4 === undefined ? {} : { accountNumberLast4: last4 }) };
 }
 
 function showCard(card: NonNullable<TokenView["card"]>) {

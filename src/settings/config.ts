@@ -3,7 +3,7 @@ import type { Network } from "../base/network.js";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
-import type { FormulaId } from "../payments/formulas.js";
+import type { FormulaId } from "../payments/formula.js";
 import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "../rate-limits/rate-scope.js";
 import { readNetworks, readOrigins, readPaymentAddresses, readPublicUrl, readRedisUrl } from "./addresses.js";
 import { readEgress } from "./egress.js";

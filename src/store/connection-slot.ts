@@ -30,7 +30,7 @@ export class ConnectionSlot {
   }
 
   /**
-   * Runs a transaction on the connection, which it opens if there is none.
+   * Runs a transaction on the connection, and opens the connection first if necessary.
    * @throws {ConnectionLost} after `close`; otherwise the error of a failed attempt to connect.
    */
   run<T>(transaction: (lease: ConnectionLease) => Promise<T>): Promise<T> {

@@ -81,32 +81,36 @@ export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, 
   answers: (rows) => rows.map(([row]) => row?.id ?? null),
 });
 
-export type PaymentChange = Omit<PaymentRow, "created_at" | "revision"> & {
-  /** The worker keeps its lease (`kept`), takes it (`taken`), or gives it back (`released`). */
-  readonly lease: "taken" | "kept" | "released";
+export type PaymentChange = Omit<PaymentRow, "created_at" | "revision">;
+
+/**
+ * Changes a locked payment. The worker takes its lease (`taken`), keeps it (`kept`) or gives it back (`released`). These
+ * are three statements, because Citus refuses `now()` within a CASE of an update ("non-IMMUTABLE functions are not
+ * allowed in CASE or COALESCE statements").
+ */
+export const updatePayment = {
+  taken: definePaymentUpdate(`now() + ${LEASE_SECONDS} * interval '1 second'`),
+  kept: definePaymentUpdate("lease_until"),
+  released: definePaymentUpdate("null"),
 };
 
-/** Changes a locked payment. */
-export const updatePayment = boundWrite<PaymentChange>({
-  table: "payments",
-  sql: `
-    update payments set status = :status, provider_id = :provider_id, record = :record, due_at = :due_at,
-      lease_until = case :lease
-        when 'taken' then now() + ${LEASE_SECONDS} * interval '1 second'
-        when 'kept' then lease_until
-      end,
-      revision = revision + 1
-    where tenant_id = :tenant and id = :id`,
-  parameters: {
-    id: uuid(({ id }) => id),
-    status: text(({ status }) => status),
-    provider_id: text(({ provider_id }) => provider_id),
-    record: bytes(({ record }) => record),
-    due_at: time(({ due_at }) => due_at),
-    lease: text(({ lease }) => lease),
-  },
-  sortKey: ({ id }) => id,
-});
+function definePaymentUpdate(leaseUntil: string) {
+  return boundWrite<PaymentChange>({
+    table: "payments",
+    sql: `
+      update payments set status = :status, provider_id = :provider_id, record = :record, due_at = :due_at,
+        lease_until = ${leaseUntil}, revision = revision + 1
+      where tenant_id = :tenant and id = :id`,
+    parameters: {
+      id: uuid(({ id }) => id),
+      status: text(({ status }) => status),
+      provider_id: text(({ provider_id }) => provider_id),
+      record: bytes(({ record }) => record),
+      due_at: time(({ due_at }) => due_at),
+    },
+    sortKey: ({ id }) => id,
+  });
+}
 
 /** Takes due payments that no process works on. */
 export const claimPayments = defineStatement<{ readonly limit: number }, readonly PaymentRow[], PaymentRow>({
@@ -153,7 +157,7 @@ export interface PaymentListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listPayments = definePage<PaymentListing, PaymentRow>({
+export const listPaymentRows = definePage<PaymentListing, PaymentRow>({
   table: "payments",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

@@ -130,6 +130,16 @@ function sourceOf(
         cross join lateral (
           select created_at, id from tokens where tenant_id = ${tenantId} and tokens.id = wanted.id limit 1
         ) named) k`;
+    case "types": {
+      // Types share no token, so the database merges the ordered scans as they are read, without a limit in each.
+      const direction = order === "newest_first" ? sql`desc` : sql`asc`;
+      const walks = source.types.map(
+        (type) => sql`
+          (select created_at, id from tokens where tenant_id = ${tenantId} and type = ${type}
+          order by created_at ${direction}, id ${direction})`,
+      );
+      return sql`(${walks.reduce((all, walk) => sql`${all} union all ${walk}`)}) k`;
+    }
     case "terms": {
       // Merges one index scan per term. Each scan returns no more keys than needed, and omits none that counts.
       const cut = also.length === 0 && scopes.length === 0 ? sql`limit ${enough}` : sql``;
@@ -240,10 +250,20 @@ function rowOf(
       select true from token_terms x where x.tenant_id = ${tenantId} and x.term = ${filter.term}
         and x.created_at = k.created_at and x.token_id = k.id ${within(TERM_KEY)}`;
   }
-  const condition = filter.kind === "type" ? sql`t.type = ${filter.type}` : sql`t.fingerprint = ${filter.fingerprint}`;
   return sql`
-    select true from tokens t where t.tenant_id = ${tenantId} and ${condition}
+    select true from tokens t where t.tenant_id = ${tenantId} and ${rowCondition(sql, filter)}
       and t.created_at = k.created_at and t.id = k.id ${within(ROW_KEY)}`;
+}
+
+function rowCondition(sql: SqlTag, filter: Exclude<KeyFilter, { readonly kind: "term" }>): Fragment {
+  switch (filter.kind) {
+    case "type":
+      return sql`t.type = ${filter.type}`;
+    case "types":
+      return sql`t.type = any(${[...filter.types]}::text[])`;
+    case "fingerprint":
+      return sql`t.fingerprint = ${filter.fingerprint}`;
+  }
 }
 
 /** @param isShort whether there are few keys, each of which is looked up. */

@@ -6,9 +6,12 @@ import { defineStatement } from "./statement.js";
 import { type Fragment, holdsScopes } from "./token-keys.js";
 import type { KeyFilter, ScopeAlternative, TokenKey } from "./token-selection.js";
 
+/** A condition with one index walk. */
+type IndexedTest = Exclude<KeyFilter, { readonly kind: "types" }>;
+
 /** One test of a token. */
 export type TokenTest =
-  | KeyFilter
+  | IndexedTest
   | { readonly kind: "id"; readonly id: string }
   /** Exactly this container. `below` finds the tokens in it and below it; the root has no such term. */
   | { readonly kind: "container"; readonly container: string; readonly below: Buffer | undefined }
@@ -17,7 +20,7 @@ export type TokenTest =
 
 /** The tokens of one index entry, of a time span, or with one id. */
 export interface TokenSource {
-  readonly of: KeyFilter | { readonly kind: "id"; readonly id: string } | { readonly kind: "all" };
+  readonly of: IndexedTest | { readonly kind: "id"; readonly id: string } | { readonly kind: "all" };
   readonly span: TimeSpan;
 }
 

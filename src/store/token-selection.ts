@@ -9,6 +9,8 @@ export interface TokenKey {
 /** One condition on tokens. Each has an index that is sorted by age. */
 export type KeyFilter =
   | { readonly kind: "type"; readonly type: string }
+  /** Any of these types, of which there are two or more. */
+  | { readonly kind: "types"; readonly types: readonly string[] }
   | { readonly kind: "fingerprint"; readonly fingerprint: Buffer }
   | { readonly kind: "term"; readonly term: Buffer };
 

@@ -8,6 +8,8 @@ import { traceOperation } from "./traces.js";
 /** Seconds, as OpenTelemetry's semantic conventions recommend for request durations. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
+const REQUESTS_SHED = "cloakroom_requests_shed_total";
+
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**
@@ -29,8 +31,8 @@ export interface Meters {
   rateRefused(scope: RateScope): void;
   /** Counts a problem with a tenant's log, or with the clock that dates it. */
   logTrouble(trouble: LogTrouble): void;
-  /** Counts a request refused because its tenant sent too many. */
-  turnedAway(): void;
+  /** Counts a request that was refused unread because its tenant sends too many. */
+  requestShed(): void;
   /** The same job. Each run is counted with its duration and outcome. */
   timed<T extends TimedJob>(job: T): T;
 }
@@ -46,7 +48,7 @@ export function createMeters(): Meters {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
-  const { refusals, turnedAway, refusedBodies } = refusalInstruments(registers);
+  const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
   const { logTroubles, jobs } = backgroundInstruments(registers);
   const patternOf = patternReader();
   return {
@@ -70,7 +72,10 @@ export function createMeters(): Meters {
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
     logTrouble: (trouble) => logTroubles.inc({ trouble }),
-    turnedAway: () => turnedAway.inc(),
+    requestShed: () => {
+      shed.inc();
+      formerlyShed.inc();
+    },
     rateRefused: (scope) => refusals.inc({ scope }),
     timed: (job) => ({
       ...job,
@@ -119,9 +124,14 @@ function refusalInstruments(registers: Registry[]) {
     labelNames: ["scope"],
     registers,
   });
-  const turnedAway = new Counter({
+  const shed = new Counter({
+    name: REQUESTS_SHED,
+    help: "REST requests answered with 503 before they were read, because their tenant sends more than the server can handle.",
+    registers,
+  });
+  const formerlyShed = new Counter({
     name: "cloakroom_turned_away_total",
-    help: "REST requests answered with 503 before they were read, because their tenant's queue was full.",
+    help: `Deprecated, removed in the next release: use ${REQUESTS_SHED}.`,
     registers,
   });
   const refusedBodies = new Counter({
@@ -132,7 +142,7 @@ function refusalInstruments(registers: Registry[]) {
   });
   for (const reason of BODY_REFUSALS) refusedBodies.inc({ reason }, 0);
   for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
-  return { refusals, turnedAway, refusedBodies };
+  return { refusals, shed, formerlyShed, refusedBodies };
 }
 
 function backgroundInstruments(registers: Registry[]) {

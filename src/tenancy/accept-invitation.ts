@@ -26,7 +26,7 @@ export interface OpenedInvitation {
 export type OwnNames = Pick<Profile, "firstName" | "lastName">;
 
 /** Shows and accepts invitations by link. */
-export class InvitationDesk {
+export class InvitationAcceptance {
   readonly #database: Database;
   readonly #keyring: Keyring;
 
@@ -63,7 +63,7 @@ export class InvitationDesk {
 
   async #find(link: PresentedLink) {
     const { tenantId, invitationId: id, hash } = link;
-    const [invitation, tenant] = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
+    const [invitation, tenant] = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
       Promise.all([tx.query(findLinkedInvitation, { id, hash }), tx.query(readTenant, tenantId)]),
     );
     return invitation && tenant ? { invitation, tenantName: tenant.name } : undefined;

@@ -9,7 +9,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
 };
 
 /** Settings of newer clients, each with the single value that matches this vault's behavior. */
-const FIXED: ReadonlyMap<string, string> = new Map([["token_deduplication_behavior", "read_existing"]]);
+export const FIXED_SETTINGS: ReadonlyMap<string, string> = new Map([["token_deduplication_behavior", "read_existing"]]);
 
 /**
  * Merges a caller's settings into the current ones. Unknown names are refused: a caller would otherwise believe that
@@ -21,7 +21,7 @@ export function mergeSettings(current: TenantSettings, sent: Readonly<Record<str
   const merged: { -readonly [Name in keyof TenantSettings]: boolean } = { ...current };
   for (const [name, text] of Object.entries(sent)) {
     if (!isSettingName(name)) {
-      if (FIXED.get(name) !== text) setOwn(faults, `settings.${name}`, [objectionTo(name)]);
+      if (FIXED_SETTINGS.get(name) !== text) setOwn(faults, `settings.${name}`, [objectionTo(name)]);
       continue;
     }
     if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];
@@ -32,7 +32,7 @@ export function mergeSettings(current: TenantSettings, sent: Readonly<Record<str
 }
 
 function objectionTo(name: string): string {
-  const only = FIXED.get(name);
+  const only = FIXED_SETTINGS.get(name);
   return only === undefined
     ? `is not known; known are ${Object.keys(DEFAULT_SETTINGS).join(", ")}`
     : `must be "${only}"`;

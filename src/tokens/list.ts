@@ -14,28 +14,28 @@ import type { ReadableToken } from "./read.js";
 import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
-import type { Way } from "./search/alternatives.js";
+import type { Conjunction } from "./search/conjunctions.js";
 import { findMatches } from "./search/find-matches.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
 /** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
-export async function pageOfTokens(
+export async function listTokens(
   tx: Transaction,
   query: TokenQuery,
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken>> {
-  const { ids, ways } = query.filter;
+  const { ids, conjunctions } = query.filter;
   const found = ids
-    ? await pageOfIds(tx, query, ids, page)
-    : await (ways ? pageOfMatches(tx, query, ways, page) : pageOfKeys(tx, query, page, memory));
+    ? await listByIds(tx, query, ids, page)
+    : await (conjunctions ? listMatches(tx, query, conjunctions, page) : listByKeys(tx, query, page, memory));
   await logListing(tx, query, found.items);
   return found;
 }
 
 /** A list of ids is short: the tokens are read, and all other conditions are checked here. */
-async function pageOfIds(
+async function listByIds(
   tx: Transaction,
   query: TokenQuery,
   ids: readonly string[],
@@ -48,20 +48,20 @@ async function pageOfIds(
   return { items: all.slice(offset, offset + page.size), total: all.length };
 }
 
-async function pageOfMatches(
+async function listMatches(
   tx: Transaction,
   query: TokenQuery,
-  ways: readonly Way[],
+  conjunctions: readonly Conjunction[],
   page: PageRequest,
 ): Promise<Page<ReadableToken>> {
   const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
-  const { total, keys } = await findMatches(tx, ways, scopes, page);
+  const { total, keys } = await findMatches(tx, conjunctions, scopes, page);
   const ids = keys.map(({ id }) => id);
   const items = await readable(tx, query, ids);
   return { items, total };
 }
 
-async function pageOfKeys(
+async function listByKeys(
   tx: Transaction,
   query: TokenQuery,
   page: PageRequest,
@@ -114,7 +114,7 @@ async function keysFromNearerEnd(
   return (await tx.query(listTokenKeys, walk)).toReversed();
 }
 
-/** All keys are in one index, and are read in its order. */
+/** All keys are read in order of age, from one index or from several parts of one. */
 function isOneWalk({ source, also, scopes }: TokenSelection): boolean {
   return source.kind !== "terms" && also.length === 0 && scopes.length === 0;
 }
@@ -174,8 +174,9 @@ function tooLargePage(): Fault {
   return invalid("size", `must be smaller: the tokens of this page have more than ${MAX_READ_BYTES} bytes together`);
 }
 
-/** Compares what search terms do not cover: metadata of tokens selected by id, and the case of metadata. */
+/** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
 export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
+  if (filter.types && !filter.types.includes(row.type)) return false;
   const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
   if (pairs.length === 0) return true;
   // A map, since every object has a `constructor`.

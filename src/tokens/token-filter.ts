@@ -4,8 +4,8 @@ import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { KeyFilter } from "../store/token-selection.js";
-import { type Literal, type Way, waysToMeet } from "./search/alternatives.js";
 import { conditionOf } from "./search/conditions.js";
+import { type Conjunction, type Literal, toConjunctions } from "./search/conjunctions.js";
 import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";
 import { spanOf } from "./search/sources.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
@@ -21,10 +21,12 @@ export interface TokenFilter {
   readonly metadata: readonly (readonly [string, string])[];
   /** Compared case-sensitively after the token is opened: the terms contain lower-case metadata only. */
   readonly exactMetadata: readonly (readonly [string, string])[];
+  /** Types of which a token must have one; the filters above contain the same. Undefined for any type. */
+  readonly types: readonly string[] | undefined;
   /** The span of creation times. */
   readonly span: TimeSpan;
-  /** Conditions of a search beyond all these: any of the ways must hold. */
-  readonly ways: readonly Way[] | undefined;
+  /** Conditions of a search beyond all these: any of the conjunctions must hold. */
+  readonly conjunctions: readonly Conjunction[] | undefined;
   /** Identifies the filter in cursors and in memory: the same text for the same filter. */
   readonly name: readonly string[];
 }
@@ -35,24 +37,46 @@ const ALL: Omit<TokenFilter, "name"> = {
   filters: [],
   metadata: [],
   exactMetadata: [],
+  types: undefined,
   span: ANY_TIME,
-  ways: undefined,
+  conjunctions: undefined,
 };
 
-/** GET /tokens: any number of ids and metadata, all of which must match. */
-export function listFilter(
-  keys: TenantKeys,
-  ids: readonly string[],
-  metadata: Readonly<Record<string, string>>,
-): TokenFilter {
+/** The filter fields of GET /tokens. Each is empty for no limit. */
+export interface ListFilterFields {
+  readonly id: readonly string[];
+  readonly type: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * GET /tokens: one of the ids, one of the types, and all of the metadata.
+ * @throws {Fault} validation_failed naming the first unknown type.
+ */
+export function listFilter(keys: TenantKeys, { id: ids, type, metadata }: ListFilterFields): TokenFilter {
   const pairs = Object.entries(metadata);
+  const types = [...new Set(type.map((name, index) => tokenType(name, `type[${index}]`).name))].sort();
   return {
     ...ALL,
     ids: ids.length > 0 ? ids : undefined,
-    filters: pairs.map(([key, value]) => metadataFilter(keys, key, value)),
+    types: types.length > 0 ? types : undefined,
+    filters: [...typeFilters(types), ...pairs.map(([key, value]) => metadataFilter(keys, key, value))],
     metadata: pairs,
-    name: ["list", ...ids, "metadata", ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()])],
+    name: [
+      "list",
+      ...ids,
+      "type",
+      ...types,
+      "metadata",
+      ...pairs.flatMap(([key, value]) => [key, value.toLowerCase()]),
+    ],
   };
+}
+
+function typeFilters(types: readonly string[]): KeyFilter[] {
+  const [only, ...others] = types;
+  if (only === undefined) return [];
+  return [others.length === 0 ? { kind: "type", type: only } : { kind: "types", types }];
 }
 
 /**
@@ -64,10 +88,10 @@ export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
   const name = ["search", query.trim()];
   const expression = parseSearchQuery(query);
   if (!expression) return { ...ALL, name };
-  const ways = waysToMeet(conditionOf(keys, expression));
-  const [way, ...others] = ways;
-  const listed = way && others.length === 0 ? listedFilter([...way.values()]) : undefined;
-  return listed ? { ...ALL, ...listed, name } : { ...ALL, ways, name };
+  const conjunctions = toConjunctions(conditionOf(keys, expression));
+  const [conjunction, ...others] = conjunctions;
+  const listed = conjunction && others.length === 0 ? listedFilter([...conjunction.values()]) : undefined;
+  return listed ? { ...ALL, ...listed, name } : { ...ALL, conjunctions, name };
 }
 
 /** Terms with an index, all of which must hold; undefined if there is any other condition. */
@@ -130,7 +154,7 @@ export function cursorSearchFields(query: string): CursorFilterFields {
     return found[0]?.value;
   };
   const unknown = terms.find(({ field }) => !CURSOR_FIELDS.includes(field));
-  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}; ${unknown.field} is none of them`);
+  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}, not ${unknown.field}`);
   const metadata = terms.filter(({ field }) => field === "metadata");
   if (metadata.length > 1) throw invalid("query", "must hold metadata only once");
   return {

@@ -38,7 +38,7 @@ describe("made-up keys for a tenant", () => {
     let most = 0;
     let isOver = false;
     const watch = () => {
-      most = Math.max(most, vault.database.fast.queued);
+      most = Math.max(most, vault.database.shared.queued);
       if (!isOver) setImmediate(watch);
     };
     watch();

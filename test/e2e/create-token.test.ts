@@ -159,9 +159,15 @@ describe("creating a token", () => {
       // Only a card's own mask is shown evaluated: for all other types `mask` is the definition.
       expect(created.body.mask).toEqual({
         routing_number: "{{ data.routing_number }}",
-        account_number: "{{ data.account_number | reveal_last: 4 }}",
+        account_number: "{{ data.account_number | reveal: reveal_last: 4 }}",
       });
       expect(await clerk("GET", `/tokens/${created.body.id}`)).toMatchObject({ status: 200, body: { data: masked } });
+    });
+
+    it.each(["1", "1234"])("masks the account number %s as a whole", async (account_number) => {
+      const { body } = await clerk("POST", "/tokens", { body: { type: "bank", data: { ...data, account_number } } });
+      expect(body.data).toEqual({ ...data, account_number: "X".repeat(account_number.length) });
+      expect(body.bank).toEqual({ routing_number: data.routing_number });
     });
 
     it.each(["1", "12", "00000000000000001"])("accepts the account number %s", async (account_number) => {

@@ -85,6 +85,46 @@ describe("an error over REST", () => {
     expect(Object.keys(leaves.body.errors)).toEqual(["[0].type", "[2].data"]);
   });
 
+  it("lists the problems of a list's entries even if one of them cannot be read", async () => {
+    const rules = [
+      { priority: "first", container: "/pci", transform: "mask", permissions: ["token:read", 5, "token:raed"] },
+      "all of it",
+      { priority: 2, container: "/", transform: "show", permissions: {} },
+      { priority: 2, container: ["/"], transform: 1, permissions: ["token:read"] },
+    ];
+    const application = await tenant.manage("POST", "/applications", { body: { name: "n", type: "private", rules } });
+    expect(application.status).toBe(400);
+    expect(application.body.errors).toEqual({
+      "rules[0].priority": ["must be a whole number"],
+      "rules[0].permissions[1]": ["must be a string"],
+      "rules[1]": ["must be an object"],
+      "rules[2].permissions": ["must be a list"],
+      "rules[3].container": ["must be a string"],
+      "rules[3].transform": ["must be a string"],
+      "rules[0].container": ["must be a container path such as /pci/"],
+      "rules[0].permissions[2]": ["must be a token permission"],
+      "rules[2].transform": ["must be one of: redact, mask, reveal"],
+      "rules[3].priority": ["must be unique among the rules"],
+    });
+    const { body } = await backEnd("POST", "/tokens", {
+      body: { type: "token", data: 1, containers: [1, "pci", "/a/"] },
+    });
+    expect(Object.keys(body.errors)).toEqual(["containers[0]", "containers[1]"]);
+  });
+
+  it("lists at most 100 problems, in 8 KB", async () => {
+    const containers = Array.from({ length: 1_000 }, () => 1);
+    const rules = Array.from({ length: 100 }, () => ({ priority: "a", container: 2, transform: 3, permissions: [4] }));
+    for (const body of [
+      { name: "n", type: "private", rules },
+      { name: "n", type: "private", rules, permissions: containers },
+    ]) {
+      const { body: problem } = await tenant.manage("POST", "/applications", { body });
+      expect(Object.keys(problem.errors).length).toBeLessThanOrEqual(100);
+      expect(Object.keys(problem.errors).length).toBeGreaterThan(50);
+    }
+  });
+
   it("names the kind of key to use if this kind can never have the permission", async () => {
     const touched = await tenant.manage("POST", "/tokens", { body: { type: "token", data: 1 } });
     expect(touched.body.detail).toBe(

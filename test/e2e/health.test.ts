@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.js";
+import {
+  Health,
+  HealthCheckRequestSchema,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../gen/health/v1/health_pb.js";
 import { restClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
@@ -30,6 +37,29 @@ describe("the health of the server", () => {
     expect(await health.check({})).toMatchObject({ status: Status.SERVING });
     expect(await health.check({ service: "cloakroom.v1.TokenService" })).toMatchObject({ status: Status.SERVING });
     expect(await failureOf(health.check({ service: "cloakroom.v1.Nope" }))).toMatchObject({ code: "NotFound" });
+  });
+
+  it.each([
+    ["the whole server", "", "0"],
+    ["a service", "cloakroom.v1.TokenService", "0"],
+    ["a service that does not exist", "cloakroom.v1.Nope", "5"],
+    ["a name that is too long", "x".repeat(17_000), "8"],
+  ])("is served over gRPC-Web as text: of %s", async (_, service, status) => {
+    const message = toBinary(HealthCheckRequestSchema, create(HealthCheckRequestSchema, { service }));
+    const { frames, type } = await checkAsText(server.url, Buffer.from(encodeEnvelope(0, message)).toString("base64"));
+    expect(type).toBe("application/grpc-web-text+proto");
+    const trailer = frames.at(-1);
+    expect([trailer?.flags, trailer?.data.toString()]).toEqual([
+      128,
+      expect.stringMatching(`grpc-status: ${status}\r\n`),
+    ]);
+    const served = frames.slice(0, -1).map(({ data }) => fromBinary(HealthCheckResponseSchema, data).status);
+    expect(served).toEqual(status === "0" ? [Status.SERVING] : []);
+  });
+
+  it("rejects what is not base64, over gRPC-Web as text", async () => {
+    const { frames } = await checkAsText(server.url, "AAAA*AAA");
+    expect(frames.map(({ data }) => data.toString())).toEqual([expect.stringContaining("grpc-status: 3\r\n")]);
   });
 
   it.each(RPC_PROTOCOLS)("rejects a long service name over %s, without requiring a key", async (protocol) => {
@@ -104,4 +134,20 @@ function databaseProcesses(dataDir: string): number[] {
     .split(" ")
     .map(Number);
   return [...children, postmaster];
+}
+
+/** Sends a health check in gRPC-Web's text form. Each frame of the response may be padded by itself. */
+async function checkAsText(url: string, body: string) {
+  const response = await fetch(`${url}/grpc.health.v1.Health/Check`, {
+    ...{ method: "POST", body, headers: { "content-type": "application/grpc-web-text", "x-grpc-web": "1" } },
+  });
+  const pieces = (await response.text()).match(/[^=]+=*/g) ?? [];
+  const bytes = Buffer.concat(pieces.map((piece) => Buffer.from(piece, "base64")));
+  const frames: { flags: number; data: Buffer }[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 5 + bytes.readUInt32BE(at + 1);
+    frames.push({ flags: bytes.readUInt8(at), data: bytes.subarray(at + 5, end) });
+    at = end;
+  }
+  return { frames, type: response.headers.get("content-type") };
 }

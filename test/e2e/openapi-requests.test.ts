@@ -34,11 +34,32 @@ const BODIES: readonly (readonly [string, string, object, object])[] = [
   ["POST", "/reactors", { ...reactor, runtime: { image: "node-bt" } }, { runtime: { image: "node22" } }],
   ["POST", "/reactors", { ...reactor, runtime: { timeout: 30 } }, { runtime: { timeout: 31 } }],
   ["POST", "/reactors", { ...reactor, runtime: { warm_concurrency: 1 } }, { runtime: { warm_concurrency: 2 } }],
+  ["POST", "/reactors", { ...reactor, runtime: { async: false } }, { runtime: { async: true } }],
+  ["POST", "/reactors", { ...reactor, runtime: { resources: "standard" } }, { runtime: { resources: "large" } }],
   ["POST", "/reactors", { ...reactor, runtime: { permissions: [] } }, { runtime: { permissions: ["token:read"] } }],
   ["POST", "/reactors", { ...reactor, runtime: { dependencies: {} } }, { runtime: { dependencies: { a: "1" } } }],
   ["POST", "/reactors", { ...reactor, runtime: { resolutions: {} } }, { runtime: { resolutions: { a: "1" } } }],
   ["POST", "/reactor-formulas", { ...formula, icon: "data:image/png;base64, iVBORw==" }, { icon: "icon.png" }],
   ["POST", "/proxies", proxy, { destination_url: "example.com" }],
+  ["POST", "/proxies", { ...proxy, request_transform: {} }, { request_transform: { type: "code" } }],
+  ["POST", "/proxies", { ...proxy, response_transforms: [{ code: CODE }] }, { response_transforms: [{ options: {} }] }],
+  [
+    "PUT",
+    "/tenants/self",
+    { name: "T", settings: { fingerprint_tokens: "true" } },
+    { settings: { fingerprint: "true" } },
+  ],
+  [
+    "PUT",
+    "/tenants/self",
+    { name: "T", settings: { deduplicate_tokens: "false" } },
+    { settings: { deduplicate_tokens: "no" } },
+  ],
+  [
+    ...(["PUT", "/tenants/self"] as const),
+    { name: "T", settings: { token_deduplication_behavior: "read_existing" } },
+    { settings: { token_deduplication_behavior: "update_existing" } },
+  ],
   ["PUT", "/proxies/{id}", { ...proxy, destination_url: "HTTPS://example.com" }, { destination_url: "https://" }],
   ["PATCH", "/proxies/{id}", { name: "Q" }, { name: null }],
   ["PATCH", "/proxies/{id}", { destination_url: "https://example.com/a" }, { destination_url: null }],
@@ -94,4 +115,13 @@ describe("a query that the document's further rules refuse", () => {
       (await client("GET", `${path}?${new URLSearchParams({ [name]: value })}`)).status;
     expect([await statusOf(right), await statusOf(wrong)]).toEqual([200, 400]);
   });
+});
+
+it("a type that does not exist is refused by GET /tokens, as the document says", async () => {
+  const placed = operations.find((each) => each.verb === "GET" && each.path === "/tokens");
+  if (!placed) throw new Error("no operation GET /tokens");
+  const matches = parameterValidator(placed, "type");
+  expect([matches(["card", "token"]), matches(["card", "cards"])]).toEqual([true, false]);
+  expect((await backEnd("GET", "/tokens?type=card&type=token")).status).toBe(200);
+  expect((await backEnd("GET", "/tokens?type=card&type=cards")).status).toBe(400);
 });

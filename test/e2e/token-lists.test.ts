@@ -84,6 +84,41 @@ describe("lists and searches of tokens", () => {
     }
   });
 
+  it("filter by type, one or several, also of tokens fetched by id", async () => {
+    expect(idsOf(await list("type=card"))).toEqual([card]);
+    expect(idsOf(await list("type=token&type=token"))).toEqual(whales);
+    expect(idsOf(await list("type=bank"))).toEqual([]);
+    const both = await list("type=token&type=card&size=2&page=2");
+    expect(idsOf(both)).toEqual(whales.slice(1, 3));
+    expect(both.body.pagination.total_items).toBe(6);
+    expect(idsOf(await list("type=card&type=bank"))).toEqual([card]);
+    expect(idsOf(await list("type=token&metadata.even=true"))).toEqual([whales[0], whales[2], whales[4]]);
+    expect(idsOf(await list("type=card&type=token&metadata.even=true"))).toEqual([whales[0], whales[2], whales[4]]);
+    expect(idsOf(await list(`id=the-card&id=${whales[0]}&type=card`))).toEqual([card]);
+  });
+
+  it("filter by type within the containers that the caller may read", async () => {
+    const rules = [
+      { description: "north", priority: 1, container: "/sea/north/", transform: "mask", permissions: ["token:read"] },
+      { description: "south", priority: 2, container: "/sea/south/", transform: "mask", permissions: ["token:read"] },
+    ];
+    const north = await tenant.application({ type: "private", rules: rules.slice(0, 1) });
+    const sea = await tenant.application({ type: "private", rules });
+    expect(idsOf(await list("type=token&type=card", north))).toEqual(whales.slice(3));
+    expect(idsOf(await list("type=card", north))).toEqual([]);
+    const found = await list("type=token&type=card", sea);
+    expect(idsOf(found)).toEqual(whales);
+    expect(found.body.pagination.total_items).toBe(whales.length);
+  });
+
+  it("reject a type that does not exist, naming it", async () => {
+    const { status, body } = await list("type=card&type=cart");
+    expect({ status, errors: body.errors }).toEqual({
+      status: 400,
+      errors: { "type[1]": [expect.stringContaining("must be one of: token, card")] },
+    });
+  });
+
   it.each([
     ["page=0", "page"],
     ["page=-1", "page"],

@@ -94,6 +94,12 @@ describe("a request", () => {
     [
       "POST",
       "/proxies",
+      { name: "P", destination_url: "https://example.com", runtime: { image: "node22" } },
+      ["runtime"],
+    ],
+    [
+      "POST",
+      "/proxies",
       { name: "P", destination_url: "https://example.com", response_transfrom: {} },
       ["response_transfrom"],
     ],

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { FURTHER_RULES } from "../../scripts/openapi/further-rules.js";
+import { FURTHER_RULES, MESSAGE_RULES } from "../../scripts/openapi/further-rules.js";
 
 /** A JSON Schema, as far as the tests read it. */
 export interface Schema {
@@ -143,6 +143,9 @@ function rulesOnly(): object {
   for (const [field, keywords] of FURTHER_RULES) {
     const [message = "", name = ""] = field.split(".");
     for (const schema of [schemas[message], schemas[`${message}Input`]]) removeFrom(schema?.properties[name], keywords);
+  }
+  for (const [message, keywords] of MESSAGE_RULES) {
+    for (const schema of [schemas[message], schemas[`${message}Input`]]) removeFrom(schema, keywords);
   }
   return copy;
 }

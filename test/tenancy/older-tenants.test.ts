@@ -45,7 +45,7 @@ let tokenId: string;
 
 beforeAll(async () => {
   stored = await startDatabase();
-  database = openDatabase({ address: stored.address, fastConnections: 2, slowConnections: 2, clock });
+  database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
   root = await createKeyFile(join(stored.dataDir, "..", "root.key"));
   await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
   ({ tenantId, managementKey } = await provisionTenant(database, root, { name: "T", ownerEmail: "a@example.com" }));

@@ -12,6 +12,8 @@ export type ServerErrorCode =
   | "wrong_state"
   | "idempotency_in_flight"
   | "body_too_large"
+  | "headers_too_large"
+  | "request_timeout"
   | "unsupported_media_type"
   | "unprocessable"
   | "rate_limited"
@@ -44,6 +46,8 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   wrong_state: 409,
   idempotency_in_flight: 409,
   body_too_large: 413,
+  headers_too_large: 431,
+  request_timeout: 408,
   unsupported_media_type: 415,
   unprocessable: 422,
   rate_limited: 429,

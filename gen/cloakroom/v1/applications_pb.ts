@@ -264,14 +264,14 @@ export type CreateApplicationRequest = Message<"cloakroom.v1.CreateApplicationRe
   type: string;
 
   /**
-   * At least one where there are no rules.
+   * Required without rules.
    *
    * @generated from field: repeated string permissions = 3;
    */
   permissions: string[];
 
   /**
-   * At least one where there are no permissions.
+   * Required without permissions.
    *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 4;
    */
@@ -395,14 +395,14 @@ export type UpdateApplicationRequest = Message<"cloakroom.v1.UpdateApplicationRe
   name: string;
 
   /**
-   * At least one where there are no rules.
+   * Required without rules.
    *
    * @generated from field: repeated string permissions = 3;
    */
   permissions: string[];
 
   /**
-   * At least one where there are no permissions.
+   * Required without permissions.
    *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 4;
    */

@@ -73,14 +73,14 @@ export type AuthorizeSessionRequest = Message<"cloakroom.v1.AuthorizeSessionRequ
   nonce: string;
 
   /**
-   * At least one where there are no rules.
+   * Required without rules.
    *
    * @generated from field: repeated string permissions = 2;
    */
   permissions: string[];
 
   /**
-   * At least one where there are no permissions.
+   * Required without permissions.
    *
    * @generated from field: repeated cloakroom.v1.AccessRule rules = 3;
    */

@@ -3,7 +3,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { rest_message } from "../../../gen/cloakroom/v1/options_pb.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwn } from "../../base/json.js";
-import { type FieldNames, objectionsTo } from "../../base/unknown-fields.js";
+import { type FieldNames, meantField, objectionsTo } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
 import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
 import { restFields, restName } from "./field-name.js";
@@ -12,8 +12,8 @@ import { restFields, restName } from "./field-name.js";
 export type JsonReader = (json: Json) => Message;
 
 /**
- * Reads a partly invalid message: errors are added to `faults`, and these fields keep their defaults. Undefined for
- * JSON that is not an object.
+ * Reads a partly invalid message: errors are added to `faults`, and the fields and entries at fault have their
+ * defaults. Undefined for JSON that is not an object.
  */
 export type PartialJsonReader = (json: Json, faults: FieldFaultList) => Message | undefined;
 
@@ -35,16 +35,7 @@ export function compileJsonReader(desc: DescMessage): JsonReader {
 /** Built once for each message at start. */
 export function compilePartialJsonReader(desc: DescMessage): PartialJsonReader {
   const read = messageReader(desc, new Map());
-  const makeDefaults = defaultsOf(desc);
-  return (json, faults) => {
-    const message = read(json, "", faults);
-    const wrong = new Set(Object.keys(faults.toFields()).map((place) => /^[^.[]*/.exec(place)?.[0]));
-    if (!message || wrong.size === 0) return message;
-    const defaults = makeDefaults();
-    const kept: Message & Record<string, unknown> = { ...message };
-    for (const field of desc.fields) if (wrong.has(restName(field))) kept[field.localName] = defaults[field.localName];
-    return kept;
-  };
+  return (json, faults) => read(json, "", faults);
 }
 
 /** Reads the value of one field, for a body that is a single field. */
@@ -97,9 +88,18 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
       unread -= 1;
       const sent = json[name];
       if (sent === undefined || (sent === null && !takesNull)) continue;
-      message[localName] = readValue(sent, within(place, name), faults);
+      const value = readValue(sent, within(place, name), faults);
+      if (value !== undefined) message[localName] = value;
     }
-    if (unread > 0) for (const [name, text] of objectionsTo(json, names)) fail(faults, within(place, name), text);
+    for (const [name, text] of unread > 0 ? objectionsTo(json, names) : []) {
+      fail(faults, within(place, name), text);
+      if (place === "") continue;
+      // Read as the field that was meant: a misspelt field of an entry is not also reported as missing.
+      const meant = meantField(name, names.known);
+      const field = fields.find((known) => known.name === meant);
+      const value = field?.read(json[name] ?? null, within(place, name), faults);
+      if (field && value !== undefined) message[field.localName] = value;
+    }
     return message;
   };
   known.set(desc.typeName, read);
@@ -110,10 +110,12 @@ function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadVal
   const maxEntries = maxEntriesOf(field);
   if (field.fieldKind === "list") {
     const readItem = singleReader(field, known);
+    const makeEntry = entryDefault(field);
     return (json, place, faults) => {
       if (!Array.isArray(json)) return fail(faults, place, "must be a list");
       if (json.length > maxEntries) return fail(faults, place, tooManyEntries(maxEntries));
-      return json.map((item, index) => readItem(item, `${place}[${index}]`, faults));
+      // An entry at fault keeps its place: faults name later ones by their index.
+      return json.map((item, index) => readItem(item, `${place}[${index}]`, faults) ?? makeEntry());
     };
   }
   if (field.fieldKind === "map") {
@@ -123,7 +125,10 @@ function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadVal
       const entries = Object.entries(json);
       if (entries.length > maxEntries) return fail(faults, place, tooManyEntries(maxEntries));
       const map: Record<string, unknown> = {};
-      for (const [key, item] of entries) setOwn(map, key, readItem(item, `${place}.${key}`, faults));
+      for (const [key, item] of entries) {
+        const value = readItem(item, `${place}.${key}`, faults);
+        if (value !== undefined) setOwn(map, key, value);
+      }
       return map;
     };
   }
@@ -155,6 +160,13 @@ function singleReader(field: DescField, known: Map<string, ReadMessage>): ReadVa
     default:
       throw new Error(`REST cannot read ${field.toString()}`);
   }
+}
+
+/** Creates an entry of a list without a value. */
+function entryDefault(field: DescField): () => unknown {
+  if (field.message) return defaultsOf(field.message);
+  const zero = field.scalar === undefined ? 0 : zeroOf(field.scalar);
+  return () => zero;
 }
 
 function fieldNamesOf(desc: DescMessage): FieldNames {

@@ -3,11 +3,13 @@ import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
+import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
 import { requireBoundedMessage } from "../message-structure.js";
-import { COMPRESSED, PREFIX_BYTES } from "../rpc-body.js";
+import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
 
 /** Milliseconds in each unit of grpc-timeout. */
@@ -57,8 +59,7 @@ const GRPC_WEB: UnaryWire = {
 /** The same as base64, for browsers that read only text. It is the default of Google's client for the web. */
 const GRPC_WEB_TEXT: UnaryWire = {
   ...GRPC_WEB,
-  // Each frame may be padded by itself.
-  mostBodyBytes: (messageBytes) => 4 * Math.ceil((GRPC_WEB.mostBodyBytes(messageBytes) + 2) / 3),
+  mostBodyBytes: (messageBytes) => mostBase64Bytes(GRPC_WEB.mostBodyBytes(messageBytes)),
   mostMessageBytes: (bodyBytes) => GRPC_WEB.mostMessageBytes(3 * Math.floor(bodyBytes / 4)),
   read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
   answer(response, type, message) {
@@ -79,21 +80,6 @@ function webRefusal(error: ConnectError): Buffer {
   return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
 }
 
-/** Clients pad the whole body or each of its two frames. 5 MB of one-byte pieces held the event loop for seconds. */
-const MAX_BASE64_PIECES = 100;
-
-/** Decodes base64, possibly in several pieces with padding of their own. @throws {Fault} malformed_body */
-function fromBase64(body: Buffer): Buffer {
-  const text = body.toString("latin1");
-  if (!/^[A-Za-z0-9+/=]*$/.test(text)) throw malformed("must be base64");
-  const pieces: Buffer[] = [];
-  for (const [piece] of text.matchAll(/[^=]+=*/g)) {
-    if (pieces.length === MAX_BASE64_PIECES) throw malformed(`must be base64 in at most ${MAX_BASE64_PIECES} pieces`);
-    pieces.push(Buffer.from(piece, "base64"));
-  }
-  return Buffer.concat(pieces);
-}
-
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
 export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): UnaryWire | undefined {
   if ((headers["grpc-encoding"] ?? "identity") !== "identity") return undefined;
@@ -112,9 +98,11 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
   }
 }
 
-/** @throws {Fault} malformed_body */
-export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
+/** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
+export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
+  await afterOthers(bytes.length);
   requireBoundedMessage(type, bytes);
+  await afterOthers(bytes.length);
   try {
     return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
@@ -126,13 +114,13 @@ export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
  * The message of a body with exactly one. Of several problems it reports the first.
  * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
  */
-function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Message {
+async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Promise<Message> {
   const messages: Message[] = [];
   for (const { flags, data } of framesIn(body, mostBytes)) {
     // Compressed, although no compression was negotiated.
     if (flags & COMPRESSED) throw malformed("must be a valid message");
     if (flags & trailerFlag) continue;
-    messages.push(readBinary(type, data));
+    messages.push(await readBinary(type, data));
     if (messages.length > 1) throw unimplemented("received extra input message for unary method");
   }
   const [message] = messages;
@@ -141,7 +129,9 @@ function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFla
 }
 
 function* framesIn(body: Buffer, mostBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
-  for (let start = 0; start < body.length; ) {
+  let frames = 0;
+  for (let start = 0; start < body.length; frames += 1) {
+    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
     const from = start + PREFIX_BYTES;
     if (body.length < from) throw malformed("must be a valid message");
     const to = from + body.readUInt32BE(start + 1);

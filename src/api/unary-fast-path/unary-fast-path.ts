@@ -129,7 +129,7 @@ async function answer(
   let message: Message;
   try {
     const body = await readBody(request, wire, limits, callEnd);
-    message = wire.read(desc.input, body, limits.messageBytes);
+    message = await wire.read(desc.input, body, limits.messageBytes);
     await afterOthers(body.length);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);

@@ -61,7 +61,7 @@ export class SocketHidden extends EmbeddedDatabaseError {}
 
 /**
  * Finds the server that already runs here: another process's, or one that outlived a killed process. Waits until it
- * accepts connections. Returns undefined if there is none. The caller holds `start.lock`.
+ * accepts connections. Returns undefined if no server runs. The caller holds `start.lock`.
  * @throws EmbeddedDatabaseError if it runs and cannot be used
  */
 export async function findDatabase(dataDir: string, announce: Announce): Promise<RunningDatabase | undefined> {
@@ -76,8 +76,8 @@ export async function findDatabase(dataDir: string, announce: Announce): Promise
 }
 
 /**
- * Starts the server, after creating the database if there is none. The caller holds `start.lock`, and no other process uses the
- * database.
+ * Starts the server, after creating the database if it does not exist. The caller holds `start.lock`, and no other
+ * process uses the database.
  * @throws EmbeddedDatabaseError if that fails; then no server is left running
  */
 export async function startDatabase(

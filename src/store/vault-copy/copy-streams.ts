@@ -9,8 +9,8 @@ export async function* copyOut(sql: Sql, query: string): AsyncGenerator<Uint8Arr
   const stream = await sql.unsafe(`copy (${query}) to stdout`).readable();
   const pieces: AsyncIterable<Uint8Array> = stream;
   yield* pieces;
-  // The client (3.4.9) pauses its socket when a piece fills the stream, and resumes it on the next read. After the last
-  // piece there is none, and the next query would wait forever.
+  // The client (3.4.9) pauses its socket when a piece fills the stream, and resumes it on the next read. No read
+  // follows the last piece, so the next query would wait forever.
   stream._read(0);
 }
 

@@ -1,5 +1,5 @@
 import { passesAba } from "./check-digits.js";
-import { maskBank } from "./default-mask.js";
+import { maskAccountNumber, maskBank } from "./default-mask.js";
 import { checkFields, type FieldRule, textThat } from "./fields.js";
 import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
@@ -31,7 +31,11 @@ export const bank: TokenType = {
   displayName: "Bank",
   normalize: (data) => checkFields(data, "bank account", fields),
   containers: ["/bank/high/"],
-  mask: { routing_number: "{{ data.routing_number }}", account_number: "{{ data.account_number | reveal_last: 4 }}" },
+  // Not `reveal_last`, which shows a number of up to four digits as a whole.
+  mask: {
+    routing_number: "{{ data.routing_number }}",
+    account_number: "{{ data.account_number | reveal: reveal_last: 4 }}",
+  },
   applyMask: maskBank,
   fingerprintExpression: "{{ data.account_number }}|{{ data.routing_number }}",
   searchIndexes: [],
@@ -44,6 +48,8 @@ export const usBankAccountNumber: TokenType = textType({
   expectation: US_ACCOUNT_EXPECTATION,
   matches: isUsAccountNumber,
   containers: ["/bank/high/"],
+  mask: "{{ data | reveal: reveal_last: 4 }}",
+  applyMask: maskAccountNumber,
 });
 
 export const usBankRoutingNumber: TokenType = textType({

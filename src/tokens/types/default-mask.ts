@@ -14,6 +14,11 @@ function revealLastFour(text: string): string {
   return characters.map((character, at) => (at >= hidden || character === "-" ? character : "X")).join("");
 }
 
+/** Like `reveal: reveal_last: 4`: hides all but the last four digits, and a shorter number as a whole. */
+function maskAccount(number: string): string {
+  return number.length > SHOWN ? revealLastFour(number) : "X".repeat(number.length);
+}
+
 export function maskText(data: Json): Json | undefined {
   return typeof data === "string" ? revealLastFour(data) : undefined;
 }
@@ -33,5 +38,9 @@ export function maskBank(data: Json): Json | undefined {
   if (!isJsonObject(data)) return undefined;
   const { routing_number: routing, account_number: account } = data;
   if (typeof routing !== "string" || typeof account !== "string") return undefined;
-  return { routing_number: routing, account_number: revealLastFour(account) };
+  return { routing_number: routing, account_number: maskAccount(account) };
+}
+
+export function maskAccountNumber(data: Json): Json | undefined {
+  return typeof data === "string" ? maskAccount(data) : undefined;
 }

@@ -17,7 +17,8 @@ export interface CardDetails {
 /** Bank account properties that identify an account without its number. */
 export interface BankDetails {
   readonly routing_number: string;
-  readonly account_number_last4: string;
+  /** Absent for an account number of up to four digits. */
+  readonly account_number_last4?: string;
 }
 
 /** The detail objects that an answer shows beside a token's data. `data` has been normalized by `type`. */
@@ -68,7 +69,7 @@ export function bankDetails(data: Json): BankDetails | undefined {
   if (!isJsonObject(data)) return undefined;
   const { routing_number: routing, account_number: account } = data;
   if (typeof routing !== "string" || typeof account !== "string") return undefined;
-  return { routing_number: routing, account_number_last4: account.slice(-4) };
+  return { routing_number: routing, ...(account.length > 4 ? { account_number_last4: account.slice(-4) } : {}) };
 }
 
 function cardNumberOf(data: Json): string | undefined {

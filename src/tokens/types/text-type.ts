@@ -6,12 +6,12 @@ import type { TokenType } from "./token-type.js";
 /** The differences between types whose data is one string. */
 export interface TextTypeOptions
   extends Pick<TokenType, "name" | "displayName" | "containers">,
-    Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details">> {
+    Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details" | "mask" | "applyMask">> {
   readonly expectation: string;
   readonly matches: (text: string) => boolean;
 }
 
-/** A type whose data is one string; its mask shows the last four characters. */
+/** A type whose data is one string; its mask shows the last four characters unless the type has another. */
 export function textType({ expectation, matches, ...options }: TextTypeOptions): TokenType {
   const check = textThat(matches);
   return {

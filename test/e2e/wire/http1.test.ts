@@ -188,6 +188,25 @@ describe("over HTTP/1.1", () => {
     });
   });
 
+  it.each([
+    ["a request line of another protocol", "HELO vault\r\n\r\n", 400, "malformed_body", "not valid HTTP/1.1"],
+    ["a blank before a colon", get(HOST, "X-A : b"), 400, "malformed_body", "not valid HTTP/1.1"],
+    ["no Host header", get(), 400, "malformed_body", "needs a Host header"],
+    ["headers that are too large", get(HOST, `X-A: ${"a".repeat(40_000)}`), 431, "headers_too_large", "32768 bytes"],
+    ["too many headers", get(HOST, ...Array.from({ length: 300 }, () => "X-A: b")), 431, "headers_too_large", "200"],
+    ["an invalid chunk", chunked(`xyz\r\n{}\r\n${LAST_CHUNK}`), 400, "malformed_body", "not valid HTTP/1.1"],
+  ])("%s is rejected with problem details", async (_, bytes, status, code, detail) => {
+    const { text, closed } = await exchange(bytes, 2);
+    const [head = "", body = ""] = text.split("\r\n\r\n");
+    const trace = /^bt-trace-id: (.+)$/m.exec(head)?.[1];
+    expect(head).toMatch(/^content-type: application\/json; charset=utf-8\r?$/m);
+    expect(head.toLowerCase()).toContain("connection: close");
+    expect(JSON.parse(body)).toMatchObject({
+      ...{ status, code, detail: expect.stringContaining(detail), instance: `urn:cloakroom:trace:${trace?.trim()}` },
+    });
+    expect(closed).toBe(true);
+  });
+
   it("other callers are served throughout", async () => {
     const attacks = REFUSED.map(([, bytes]) => exchange(bytes, 1));
     for (let probe = 0; probe < 20; probe += 1) expect((await other("GET", "/tokens")).status).toBe(200);

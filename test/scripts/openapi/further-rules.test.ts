@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FURTHER_RULES, NEVER_CLEARED } from "../../../scripts/openapi/further-rules.js";
+import { FURTHER_RULES, MESSAGE_RULES, NEVER_CLEARED } from "../../../scripts/openapi/further-rules.js";
 import { methods } from "../../support/methods.js";
 
 describe("the rules beyond those of the protos", () => {
@@ -12,5 +12,9 @@ describe("the rules beyond those of the protos", () => {
   it.each([...FURTHER_RULES.keys(), ...NEVER_CLEARED])("name a field that requests have: %s", (place) => {
     const [message = "", field = ""] = place.split(".");
     expect(known.get(message)).toContain(field);
+  });
+
+  it.each([...MESSAGE_RULES.keys()])("name a message that requests have: %s", (message) => {
+    expect([...known.keys()]).toContain(message);
   });
 });

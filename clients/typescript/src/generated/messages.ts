@@ -114,9 +114,9 @@ export interface AuthenticateThreeDSSessionInput {
 
 export interface AuthorizeSessionInput {
   readonly nonce: string;
-  /** At least one where there are no rules. */
+  /** Required without rules. */
   readonly permissions?: readonly string[] | undefined;
-  /** At least one where there are no permissions. */
+  /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** ISO 8601. Default: three minutes after the session's creation. */
   readonly expiresAt?: Date | string | undefined;
@@ -125,6 +125,7 @@ export interface AuthorizeSessionInput {
 /** What is known of a bank account besides its number. */
 export interface BankDetails {
   readonly routingNumber?: string | undefined;
+  /** Absent for an account number of up to four digits. */
   readonly accountNumberLast4?: string | undefined;
 }
 
@@ -206,9 +207,9 @@ export interface CreateApplicationInput {
   readonly name: string;
   /** private, public or management. */
   readonly type: "private" | "public" | "management";
-  /** At least one where there are no rules. */
+  /** Required without rules. */
   readonly permissions?: readonly string[] | undefined;
-  /** At least one where there are no permissions. */
+  /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** Default true. */
   readonly createKey?: boolean | undefined;
@@ -535,6 +536,8 @@ export interface ListTokensInput {
   readonly page?: number | undefined;
   /** Default 20. */
   readonly size?: number | undefined;
+  /** Tokens of these types only. */
+  readonly type?: readonly string[] | undefined;
 }
 
 export interface ListTransactionsInput {
@@ -1296,9 +1299,9 @@ export interface TransactionConnection {
 
 export interface UpdateApplicationInput {
   readonly name: string;
-  /** At least one where there are no rules. */
+  /** Required without rules. */
   readonly permissions?: readonly string[] | undefined;
-  /** At least one where there are no permissions. */
+  /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
 }
 

@@ -35,7 +35,7 @@ export class Connection {
     return this.#session;
   }
 
-  /** The session that is ready for calls, without a wait; undefined where there is none. */
+  /** The session that is ready for calls, without a wait; undefined while no session is ready. */
   get ready(): ClientHttp2Session | undefined {
     return this.#open;
   }

@@ -15,7 +15,7 @@ export function frame(message: Uint8Array): Buffer {
   return bytes;
 }
 
-/** The one message of a unary answer; undefined where there is none, or more than it says. */
+/** The one message of a unary response; undefined if the body is incomplete, compressed or longer than its length says. */
 export function messageIn(body: Buffer): Buffer | undefined {
   if (body.length < PREFIX_BYTES || body.readUInt8(0) !== 0) return undefined;
   return body.readUInt32BE(1) === body.length - PREFIX_BYTES ? body.subarray(PREFIX_BYTES) : undefined;

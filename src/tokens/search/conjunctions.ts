@@ -3,33 +3,34 @@ import type { TokenTest } from "../../store/token-search.js";
 import type { SearchCondition } from "./conditions.js";
 
 /** One way to meet a condition: each test, by its number, must hold or must not hold. */
-export type Way = ReadonlyMap<number, Literal>;
+export type Conjunction = ReadonlyMap<number, Literal>;
 
 export interface Literal {
   readonly test: TokenTest;
   readonly isNegated: boolean;
 }
 
-/** Each way is compared with every token examined, and a query of 200 characters could expand to 2,000. */
-const MOST_WAYS = 64;
+/** Each conjunction is compared with every token examined, and a query of 200 characters could expand to 2,000. */
+const MAX_CONJUNCTIONS = 64;
 
 /**
- * A condition in disjunctive form: any of the ways meets it. Contradictory ways are left out.
+ * A condition in disjunctive form: any of the conjunctions meets it. Contradictory conjunctions are left out.
  * @throws {Fault} validation_failed naming `query` if there are too many.
  */
-export function waysToMeet(condition: SearchCondition): readonly Way[] {
+export function toConjunctions(condition: SearchCondition): readonly Conjunction[] {
   const tests: TokenTest[] = [];
-  const waysOf = (part: SearchCondition): Way[] => {
+  const conjunctionsOf = (part: SearchCondition): Conjunction[] => {
     if (part.kind === "test") return [new Map([[numberOf(tests, part.test), part]])];
-    if (part.kind === "any") return limited(part.of.flatMap(waysOf));
+    if (part.kind === "any") return limited(part.of.flatMap(conjunctionsOf));
     return part.of
-      .map(waysOf)
-      .reduce<Way[]>(
-        (ways, more) => limited(ways.flatMap((way) => more.flatMap((other) => merged(way, other) ?? []))),
+      .map(conjunctionsOf)
+      .reduce<Conjunction[]>(
+        (conjunctions, more) =>
+          limited(conjunctions.flatMap((conjunction) => more.flatMap((other) => merged(conjunction, other) ?? []))),
         [new Map()],
       );
   };
-  return waysOf(condition);
+  return conjunctionsOf(condition);
 }
 
 function numberOf(tests: TokenTest[], test: TokenTest): number {
@@ -42,7 +43,7 @@ function isSame(one: TokenTest, other: TokenTest): boolean {
 }
 
 /** Undefined if the two contradict each other. */
-function merged(one: Way, other: Way): Way | undefined {
+function merged(one: Conjunction, other: Conjunction): Conjunction | undefined {
   const both = new Map(one);
   for (const [number, literal] of other) {
     if ((both.get(number) ?? literal).isNegated !== literal.isNegated) return undefined;
@@ -51,10 +52,10 @@ function merged(one: Way, other: Way): Way | undefined {
   return both;
 }
 
-function limited(ways: Way[]): Way[] {
-  if (ways.length <= MOST_WAYS) return ways;
+function limited(conjunctions: Conjunction[]): Conjunction[] {
+  if (conjunctions.length <= MAX_CONJUNCTIONS) return conjunctions;
   throw invalid(
     "query",
-    `must be simpler: with AND, OR and NOT multiplied out it has more than ${MOST_WAYS} alternatives`,
+    `must be simpler: with AND, OR and NOT multiplied out it has more than ${MAX_CONJUNCTIONS} alternatives`,
   );
 }

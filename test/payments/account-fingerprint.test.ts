@@ -1,8 +1,15 @@
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import { FORMULAS } from "../../src/payments/formulas.js";
-import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "../../src/payments/sent-with.js";
+import {
+  accountFingerprint,
+  believable,
+  cardFingerprint,
+  foundIn,
+  isOfAccount,
+  sentTo,
+} from "../../src/payments/account-fingerprint.js";
+import { FORMULAS } from "../../src/payments/providers.js";
 import { anAttempt, aPayment } from "./sample-payment.js";
 
 const keys = { fingerprint: createSecretKey(Buffer.alloc(32, 1)) };
@@ -20,7 +27,7 @@ const CHANGEABLE: Readonly<Record<string, readonly string[]>> = {
 describe.each(FORMULAS.map((formula) => [formula.id, formula] as const))("the account of %s", (id, formula) => {
   const values = formula.fields.map(({ key }): [string, string] => [key, `${key}-1`]);
   const markOf = (given: readonly (readonly [string, string])[]) =>
-    accountMark(keys, { formula, fields: new Map(given.map(([key, value]) => [key, new Sensitive(value)])) });
+    accountFingerprint(keys, { formula, fields: new Map(given.map(([key, value]) => [key, new Sensitive(value)])) });
 
   it.each(values)("is identified by %s if that selects it", (changed) => {
     const others = values.map(([key, value]) => [key, key === changed ? "another" : value] as const);
@@ -33,7 +40,7 @@ describe.each(FORMULAS.map((formula) => [formula.id, formula] as const))("the ac
     expect(markOf([...values].reverse())).toBe(markOf(values));
     expect(markOf(values)).not.toContain("-1");
     const fields = new Map(values.map(([key, value]) => [key, new Sensitive(value)]));
-    expect(accountMark(elsewhere, { formula, fields })).not.toBe(markOf(values));
+    expect(accountFingerprint(elsewhere, { formula, fields })).not.toBe(markOf(values));
   });
 });
 
@@ -47,7 +54,7 @@ describe.each([
   const markOf = (more: Readonly<Record<string, string>>) => {
     if (!formula) throw new Error("no such formula");
     const fields = Object.entries({ ...values, ...more }).map(([key, value]) => [key, new Sensitive(value)] as const);
-    return accountMark(keys, { formula, fields: new Map(fields) });
+    return accountFingerprint(keys, { formula, fields: new Map(fields) });
   };
 
   it(`is the same if its mode is set to the default ${usual}, and another in ${other}`, () => {
@@ -64,7 +71,7 @@ test.each([
   if (!formula) throw new Error("no such formula");
   const marks = [undefined, "test", "live"].map((mode) => {
     const fields = { secret_key: key, ...(mode === undefined ? {} : { mode }) };
-    return accountMark(keys, {
+    return accountFingerprint(keys, {
       formula,
       fields: new Map(Object.entries(fields).map(([name, value]) => [name, new Sensitive(value)])),
     });
@@ -75,14 +82,14 @@ test.each([
 test("a card is identified by number and expiry, under the tenant's key", () => {
   const card = { number: "4242424242424242", expirationMonth: 3, expirationYear: 2030, cvc: "123" };
   const marks = [
-    cardMark(keys, card),
-    cardMark(elsewhere, card),
+    cardFingerprint(keys, card),
+    cardFingerprint(elsewhere, card),
     ...[{ number: "4111111111111111" }, { expirationMonth: 4 }, { expirationYear: 2031 }].map((more) =>
-      cardMark(keys, { ...card, ...more }),
+      cardFingerprint(keys, { ...card, ...more }),
     ),
   ];
   expect(new Set(marks).size).toBe(marks.length);
-  expect(cardMark(keys, { ...card, cvc: undefined })).toBe(marks[0]);
+  expect(cardFingerprint(keys, { ...card, cvc: undefined })).toBe(marks[0]);
 });
 
 test("the prefix of Adyen's live address has no effect in test", () => {
@@ -90,7 +97,10 @@ test("the prefix of Adyen's live address has no effect in test", () => {
   if (!formula) throw new Error("no such formula");
   const marks = [{}, { mode: "test" }, { mode: "test", live_endpoint_prefix: "1797-Shop" }].map((more) => {
     const fields = Object.entries({ merchant_account: "shop", ...more });
-    return accountMark(keys, { formula, fields: new Map(fields.map(([key, value]) => [key, new Sensitive(value)])) });
+    return accountFingerprint(keys, {
+      formula,
+      fields: new Map(fields.map(([key, value]) => [key, new Sensitive(value)])),
+    });
   });
   expect(new Set(marks).size).toBe(1);
 });

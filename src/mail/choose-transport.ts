@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { MailCarrier } from "./carrier.js";
-import { fileCarrier } from "./file-carrier.js";
-import { smtpCarrier } from "./smtp-carrier.js";
+import { fileTransport } from "./file-transport.js";
+import { smtpTransport } from "./smtp-transport.js";
+import type { MailTransport } from "./transport.js";
 
 /** The settings that decide how messages leave. */
 export interface MailSettings {
@@ -15,12 +15,12 @@ export interface MailSettings {
 }
 
 /** The configured mail server, or files below the data directory; `announce` tells the operator about the files. */
-export function chooseCarrier(config: MailSettings, announce: (line: string) => void): MailCarrier {
+export function chooseTransport(config: MailSettings, announce: (line: string) => void): MailTransport {
   const from = config.mailFrom ?? `Cloakroom <no-reply@${hostOf(config.publicUrl)}>`;
-  if (config.smtpUrl) return smtpCarrier(config.smtpUrl, from);
+  if (config.smtpUrl) return smtpTransport(config.smtpUrl, from);
   const directory = join(config.dataDir, "mail");
   announce(`No mail server is set (CLOAKROOM_SMTP_URL): messages are written to files in ${directory}`);
-  return fileCarrier(directory, from);
+  return fileTransport(directory, from);
 }
 
 /** An IP address is not a domain to send from. */

@@ -3,7 +3,7 @@ import { ConnectionLost } from "./database-error.js";
 import { connectOnce, type OneConnection } from "./one-connection.js";
 
 /** One connection of the client library, for work without a tenant. It is replaced after it was lost or renewed. */
-export class Lane {
+export class RenewableConnection {
   readonly #open: () => OneConnection;
   #connection: OneConnection | undefined;
   #isClosed = false;

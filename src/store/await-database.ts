@@ -12,13 +12,13 @@ const STARTING = "57P03";
 const RETRY_MS = 500;
 
 /** How long to wait for a database that is starting up. */
-export interface Patience {
+export interface StartupWait {
   /** Recovery after a crash can take minutes. */
   readonly waitMs: number;
   readonly announce: (line: string) => void;
 }
 
-export const IMPATIENT: Patience = { waitMs: 0, announce: () => {} };
+export const NO_WAIT: StartupWait = { waitMs: 0, announce: () => {} };
 
 /**
  * Checks that a database answers, and finds our role there.
@@ -26,10 +26,10 @@ export const IMPATIENT: Patience = { waitMs: 0, announce: () => {} };
  * @returns the role that logged in.
  * @throws {DatabaseSetupError} with instructions.
  */
-export async function meetDatabase(
+export async function awaitDatabase(
   address: DatabaseAddress,
   setting: string,
-  { waitMs, announce }: Patience = IMPATIENT,
+  { waitMs, announce }: StartupWait = NO_WAIT,
 ): Promise<string> {
   requireAddress(address, setting);
   const until = performance.now() + waitMs;
@@ -37,7 +37,7 @@ export async function meetDatabase(
     try {
       return await login(address, setting);
     } catch (error) {
-      if (codeOf(error) !== STARTING || performance.now() >= until) throw inOperatorsWords(error, address, setting);
+      if (codeOf(error) !== STARTING || performance.now() >= until) throw toSetupError(error, address, setting);
       if (isFirst) announce(`The database that ${setting} names is starting up. Waiting for it.`);
       await pause(RETRY_MS);
     }
@@ -60,14 +60,14 @@ function requireAddress(address: DatabaseAddress, setting: string): void {
 async function login(address: DatabaseAddress, setting: string): Promise<string> {
   const connection = connectOnce(address, { statementTimeout: 10_000 });
   try {
-    const [met] = await connection.sql<{ login: string; version: number; shown: string }[]>`
+    const [found] = await connection.sql<{ login: string; version: number; shown: string }[]>`
       select current_user as login, current_setting('server_version_num')::int as version,
         current_setting('server_version') as shown`;
-    if (!met) throw new Error("the database does not tell its version");
-    if (met.version < OLDEST) {
-      throw new DatabaseSetupError(`${setting} names a PostgreSQL ${met.shown}. Cloakroom needs 15 or newer.`);
+    if (!found) throw new Error("the database returned no version");
+    if (found.version < OLDEST) {
+      throw new DatabaseSetupError(`${setting} names a PostgreSQL ${found.shown}. Cloakroom needs 15 or newer.`);
     }
-    return met.login;
+    return found.login;
   } catch (error) {
     throw connection.cause ?? error;
   } finally {
@@ -85,7 +85,7 @@ const UNTRUSTED = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-function inOperatorsWords(error: unknown, address: DatabaseAddress, setting: string): unknown {
+function toSetupError(error: unknown, address: DatabaseAddress, setting: string): unknown {
   if (error instanceof DatabaseSetupError) return error;
   const code = codeOf(error);
   if (UNTRUSTED.has(code)) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { meetDatabase } from "../../src/store/first-contact.js";
+import { awaitDatabase } from "../../src/store/await-database.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { PostgresProxy } from "../support/postgres-proxy.js";
 
@@ -19,7 +19,7 @@ describe("a database that is starting up", () => {
     const said: string[] = [];
     proxy.refuseWith("57P03");
     const before = proxy.opened;
-    const meeting = meetDatabase(proxy.address, "DATABASE_URL", {
+    const waiting = awaitDatabase(proxy.address, "DATABASE_URL", {
       waitMs: 20_000,
       announce: (line) => {
         said.push(line);
@@ -27,14 +27,14 @@ describe("a database that is starting up", () => {
     });
     await expect.poll(() => proxy.opened, { timeout: 5_000 }).toBeGreaterThan(before + 2);
     proxy.comeBack();
-    expect(await meeting).toBe(database.address.username);
+    expect(await waiting).toBe(database.address.username);
     expect(said).toEqual(["The database that DATABASE_URL names is starting up. Waiting for it."]);
   });
 
   it("is waited for until the time-out, and by a command not at all", async () => {
     proxy.refuseWith("57P03");
     const before = proxy.opened;
-    await expect(meetDatabase(proxy.address, "DATABASE_URL")).rejects.toMatchObject({
+    await expect(awaitDatabase(proxy.address, "DATABASE_URL")).rejects.toMatchObject({
       name: "DatabaseSetupError",
       message: "The database that DATABASE_URL names does not answer (57P03).",
     });
@@ -49,6 +49,6 @@ describe("an address", () => {
     ["HTTPS://example.com", "DATABASE_URL must begin with postgres://"],
     ["localhost", "DATABASE_URL must be an address such as postgres://user:password@host:5432/database."],
   ])("such as %s is rejected in one line, without its contents", async (url, message) => {
-    await expect(meetDatabase({ url }, "DATABASE_URL")).rejects.toMatchObject({ name: "DatabaseSetupError", message });
+    await expect(awaitDatabase({ url }, "DATABASE_URL")).rejects.toMatchObject({ name: "DatabaseSetupError", message });
   });
 });

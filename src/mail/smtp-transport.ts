@@ -1,6 +1,6 @@
 import { createTransport } from "nodemailer";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { Carried, MailCarrier } from "./carrier.js";
+import type { MailTransport, SendResult } from "./transport.js";
 
 /** Time limit of one attempt: less than the lease of the message. */
 const LIMIT_MS = 60_000;
@@ -14,7 +14,7 @@ const OF_MESSAGE = ["EENVELOPE", "EMESSAGE"];
  * Sends over SMTP, with one connection per message. `smtps:` is TLS from the start; `smtp:` uses STARTTLS if it is
  * offered, and requires it with `?requireTLS=true`.
  */
-export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
+export function smtpTransport(url: Sensitive<string>, from: string): MailTransport {
   const transport = createTransport({
     url: url.reveal(),
     connectionTimeout: 10_000,
@@ -26,7 +26,7 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
     disableUrlAccess: true,
   });
   return {
-    async carry({ to, subject, text, html }, stopping) {
+    async send({ to, subject, text, html }, stopping) {
       const cut = new AbortController();
       const cutIn = (milliseconds: number) => setTimeout(() => cut.abort(), milliseconds).unref();
       const timers = [cutIn(LIMIT_MS)];
@@ -39,8 +39,8 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
         // Quoted-printable would cut links at 76 characters, which some programs do not join again.
         const mail = { ...addressed, ...bodies, textEncoding: "base64" as const, signal: cut.signal };
         return await transport.sendMail(mail).then(
-          (): Carried => "sent",
-          (error: unknown) => (stopping.aborted && cut.signal.aborted ? "later" : endOf(error)),
+          (): SendResult => "sent",
+          (error: unknown) => (stopping.aborted && cut.signal.aborted ? "deferred" : endOf(error)),
         );
       } finally {
         stopping.removeEventListener("abort", hurry);
@@ -51,11 +51,11 @@ export function smtpCarrier(url: Sensitive<string>, from: string): MailCarrier {
 }
 
 /** Ignores the server's texts: they may quote the address. */
-function endOf(error: unknown): Carried {
+function endOf(error: unknown): SendResult {
   const { code, responseCode, command } = readError(error);
   if (code === "EAUTH") return "login_refused";
   if (!OF_MESSAGE.includes(code)) return "unreachable";
-  if (responseCode < 500) return "later";
+  if (responseCode < 500) return "deferred";
   // The operator can correct the sender, after which the same message may go.
   return command === "MAIL FROM" ? "sender_refused" : "refused";
 }

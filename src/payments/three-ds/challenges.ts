@@ -8,7 +8,7 @@ import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
 
 /** The issuer's challenges, where cardholders authenticate themselves. */
-export class ChallengeDesk {
+export class SimulatedChallenges {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #directory: ThreeDSDirectory;
@@ -26,7 +26,7 @@ export class ChallengeDesk {
   /** Undefined for an address that we did not create, or a session that has ended. */
   async look(address: string): Promise<ThreeDSSession | undefined> {
     const found = await this.#genuine(address);
-    return found && this.#database.fast.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));
+    return found && this.#database.shared.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));
   }
 
   async decide(address: string, choice: ChallengeChoice): Promise<ThreeDSSession | undefined> {

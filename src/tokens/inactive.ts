@@ -14,23 +14,23 @@ import type { TokenType } from "./types/token-type.js";
  * @param next the attributes after the patch.
  * @param isTrusted whether the patch's author may use the value in this way, or knows the whole new value.
  */
-export function dormantAfter(
+export function inactiveAfter(
   { type, attributes }: Token,
   patch: TokenPatch,
   next: TokenAttributes,
   isTrusted: boolean,
 ): readonly ExpressionField[] {
   return EXPRESSION_FIELDS.filter((field) => {
-    if (patch[field] === undefined) return isDormant(attributes, field);
-    const inForce = isDormant(attributes, field) ? [] : expressionsOf(field, type, attributes);
+    if (patch[field] === undefined) return isInactive(attributes, field);
+    const inForce = isInactive(attributes, field) ? [] : expressionsOf(field, type, attributes);
     const good = new Set([...inForce, ...(isTrusted ? expressionsOf(field, type, patch) : [])]);
     return expressionsOf(field, type, next).some((expression) => !good.has(expression));
   });
 }
 
-/** Whether a field's expressions are stored without being evaluated: see {@link dormantAfter}. */
-export function isDormant({ dormant = [] }: TokenAttributes, field: ExpressionField): boolean {
-  return dormant.includes(field);
+/** Whether a field's expressions are stored without being evaluated: see {@link inactiveAfter}. */
+export function isInactive({ inactive = [] }: TokenAttributes, field: ExpressionField): boolean {
+  return inactive.includes(field);
 }
 
 /** Whether a patch replaces the entire value: its author then knows all of it. */

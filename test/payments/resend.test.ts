@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { meant } from "../../src/payments/resent.js";
+import { reconcileResend } from "../../src/payments/resend.js";
 import { agents, authorization, contextOf } from "./connectors/bench.js";
 import { BENCHES } from "./connectors/benches.js";
 
@@ -16,15 +16,15 @@ test.each(BENCHES)("%s: an early rejection does not end what was sent before", a
   const second = await bench.connector.authorize(contextOf(bench), request);
   expect(second).toMatchObject({ kind: "failed", errorCode: "service_rate_limit" });
   expect(bench.ledger.of(request.reconciliationId, "authorize")).toHaveLength(1);
-  expect(meant({ state: "unknown" }, second).kind).toBe("unknown");
-  expect(meant({ state: "sent" }, second)).toBe(second);
+  expect(reconcileResend({ state: "unknown" }, second).kind).toBe("unknown");
+  expect(reconcileResend({ state: "sent" }, second)).toBe(second);
 });
 
 test("a refusal by the service's own decision ends the attempt, however often it was sent", () => {
   const declined = { kind: "declined", errorCode: "issuer_decline", codes: {} } as const;
   const refused = { kind: "refused", as: "failed", errorCode: "invalid_amount", codes: {} } as const;
   const lost = { kind: "refused", as: "failed", errorCode: "service_network_error", codes: {} } as const;
-  expect(meant({ state: "unknown" }, declined)).toBe(declined);
-  expect(meant({ state: "unknown" }, refused)).toBe(refused);
-  expect(meant({ state: "unknown" }, lost)).toEqual({ kind: "unknown", codes: {} });
+  expect(reconcileResend({ state: "unknown" }, declined)).toBe(declined);
+  expect(reconcileResend({ state: "unknown" }, refused)).toBe(refused);
+  expect(reconcileResend({ state: "unknown" }, lost)).toEqual({ kind: "unknown", codes: {} });
 });

@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import { newUuid } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { MailCarrier } from "./carrier.js";
+import type { MailTransport } from "./transport.js";
 
 /**
  * Without a mail server: writes each message to `<directory>/<id>.eml`, atomically and readable only by the operator.
  */
-export function fileCarrier(directory: string, from: string): MailCarrier {
+export function fileTransport(directory: string, from: string): MailTransport {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
   return {
-    async carry({ to, subject, text, html }) {
+    async send({ to, subject, text, html }) {
       const made = await transport.sendMail({
         ...{ from, to: { address: to, name: "" }, subject },
         text: { raw: eightBit("text/plain", text) },

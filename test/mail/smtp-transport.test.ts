@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import { smtpCarrier } from "../../src/mail/smtp-carrier.js";
+import { smtpTransport } from "../../src/mail/smtp-transport.js";
 
 /** A mail server that answers from a list, by the first word of a command, and records what it receives. */
 async function speaking(answers: Readonly<Record<string, string>>) {
@@ -32,13 +32,13 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-const carry = (
+const send = (
   url: string,
   to = "ada@example.com",
   subject = "Hello",
   stopping: AbortSignal = new AbortController().signal,
 ) =>
-  smtpCarrier(new Sensitive(url), "vault@example.com").carry(
+  smtpTransport(new Sensitive(url), "vault@example.com").send(
     { to, subject, text: new Sensitive("Come in."), html: new Sensitive("<p>Come in.</p>") },
     stopping,
   );
@@ -48,14 +48,14 @@ describe("a message sent with SMTP", () => {
     "goes to %s as it is written",
     async (to) => {
       const { url, heard } = await speaking({});
-      expect(await carry(url, to)).toBe("sent");
+      expect(await send(url, to)).toBe("sent");
       expect(heard).toContain(`RCPT TO:<${to}>\r\n`);
     },
   );
 
   it("keeps its subject on its line", async () => {
     const { url, heard } = await speaking({});
-    expect(await carry(url, "ada@example.com", "Hello\r\nBcc: eve@example.com")).toBe("sent");
+    expect(await send(url, "ada@example.com", "Hello\r\nBcc: eve@example.com")).toBe("sent");
     expect(heard.join("")).not.toMatch(/^Bcc:/m);
     expect(heard.filter((line) => line.startsWith("RCPT"))).toEqual(["RCPT TO:<ada@example.com>\r\n"]);
   });
@@ -64,39 +64,39 @@ describe("a message sent with SMTP", () => {
     ["sent", {}],
     ["refused", { RCPT: "550 no such user\r\n" }],
     ["refused", { message: "554 we do not like it\r\n" }],
-    ["later", { RCPT: "451 try later\r\n" }],
-    ["later", { message: "452 no room\r\n" }],
-    ["later", { MAIL: "451 not now\r\n" }],
+    ["deferred", { RCPT: "451 try later\r\n" }],
+    ["deferred", { message: "452 no room\r\n" }],
+    ["deferred", { MAIL: "451 not now\r\n" }],
     ["sender_refused", { MAIL: "550 not from you\r\n" }],
     ["unreachable", { greeting: "421 too busy\r\n" }],
     ["unreachable", { greeting: "554 go away\r\n" }],
-  ] as const)("is %s if the server answers %j", async (carried, answers) => {
+  ] as const)("is %s if the server answers %j", async (result, answers) => {
     const { url } = await speaking(answers);
-    expect(await carry(url)).toBe(carried);
+    expect(await send(url)).toBe(result);
   });
 
   it("is distinguished from a login that the server rejects", async () => {
     const { url } = await speaking({ EHLO: "250-mail\r\n250 AUTH PLAIN\r\n", AUTH: "535 wrong password\r\n" });
-    expect(await carry(url.replace("//", "//vault:old-password@"))).toBe("login_refused");
+    expect(await send(url.replace("//", "//vault:old-password@"))).toBe("login_refused");
   });
 
   it("is aborted during shutdown if the server is silent, and sent later", async () => {
     const stopping = new AbortController();
     const { url, heard } = await speaking({ MAIL: "" });
-    const carried = carry(url, "ada@example.com", "Hello", stopping.signal);
+    const result = send(url, "ada@example.com", "Hello", stopping.signal);
     await expect.poll(() => heard.some((line) => line.startsWith("MAIL"))).toBe(true);
     stopping.abort();
-    expect(await carried).toBe("later");
+    expect(await result).toBe("deferred");
   });
 
   it("may still be acknowledged during shutdown", async () => {
     const { url } = await speaking({});
-    expect(await carry(url, "ada@example.com", "Hello", AbortSignal.abort())).toBe("sent");
+    expect(await send(url, "ada@example.com", "Hello", AbortSignal.abort())).toBe("sent");
   });
 
   it("fails if there is no server", async () => {
     const { url } = await speaking({});
     for (const server of servers.splice(0)) server.close();
-    expect(await carry(url)).toBe("unreachable");
+    expect(await send(url)).toBe("unreachable");
   });
 });

@@ -15,16 +15,23 @@ export interface Message {
  * How an attempt to send ended:
  * - `sent`: the mail server is responsible for the message now
  * - `refused`: permanently refused; a retry is of no use
- * - `later`: not accepted this time
+ * - `deferred`: not accepted this time
  * - `sender_refused`: the server refuses the sender address, until the operator changes it
  * - `not_written`: the message could not be written to its file
  * - `login_refused`: the server refuses the login
  * - `unreachable`: no server answered
  */
-export type Carried = "sent" | "refused" | "later" | "sender_refused" | "not_written" | "login_refused" | "unreachable";
+export type SendResult =
+  | "sent"
+  | "refused"
+  | "deferred"
+  | "sender_refused"
+  | "not_written"
+  | "login_refused"
+  | "unreachable";
 
 /** Sends messages. */
-export interface MailCarrier {
-  /** @param signal the server is stopping: an attempt that cannot end in a moment is aborted and gives `later`. */
-  carry(message: Message, signal: AbortSignal): Promise<Carried>;
+export interface MailTransport {
+  /** @param signal the server is stopping: an attempt that cannot end in a moment is aborted and gives `deferred`. */
+  send(message: Message, signal: AbortSignal): Promise<SendResult>;
 }
