@@ -615,7 +615,7 @@ export interface LogEntityType {
 export interface Member {
   readonly id: MemberId;
   readonly tenantId: TenantId;
-  /** OWNER or ADMIN. */
+  /** OWNER, ADMIN, AUDITOR or DEVELOPER. */
   readonly role: string;
   readonly user?: User | undefined;
   readonly createdBy?: string | undefined;
