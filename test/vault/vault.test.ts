@@ -247,6 +247,11 @@ describe("an unreachable address", () => {
       "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
     ],
     [
+      "has an unknown sslmode",
+      (url) => `${url}?sslmode=bogus`,
+      "The sslmode of DATABASE_URL must be one of disable, allow, prefer, require, verify-ca, verify-full.",
+    ],
+    [
       "is malformed",
       () => "secret-password at localhost",
       "DATABASE_URL must be an address such as postgres://user:password@host:5432/database.",
