@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { collectAnswer } from "../egress/collect-answer.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
@@ -119,16 +120,13 @@ function bytesOf(body: HostBody): Buffer {
 
 /** @throws {HostFailure} if code fetches too much at once. */
 async function readAll(body: Readable, tenantId: TenantId, fetched: FetchedBytes): Promise<HostBody> {
-  const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of body) {
-      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      fetched.take(tenantId, bytes.length);
-      size += bytes.length;
-      chunks.push(bytes);
-    }
-    return shownBody(Buffer.concat(chunks));
+    const bytes = await collectAnswer(body, (count) => {
+      fetched.take(tenantId, count);
+      size += count;
+    });
+    return shownBody(bytes);
   } finally {
     fetched.release(tenantId, size);
   }
