@@ -25,7 +25,7 @@ const OF_CONNECTION = new Set([
 const END_TO_END = /^(?:content-.*|authorization|cookie|set-cookie|cache-control|location)$/;
 
 /** Our own headers, which are never forwarded. */
-const OURS = /^bt-/i;
+const OURS = /^(?:bt-|x-cloakroom-)/i;
 
 /**
  * The caller's headers for the destination, in their original case and order. BT-PROXY-KEEP-ALIVE and

@@ -1,4 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { isRole, type Role } from "../access/role.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -12,7 +13,7 @@ import {
   type InvitationRow,
   insertInvitation,
   isInvitedAddress,
-  listInvitations,
+  listInvitationRows,
   lockInvitation,
   readInvitation,
   renewInvitation,
@@ -21,7 +22,6 @@ import { isMemberAddress } from "../store/members.js";
 import { deleteMessagesOf, insertMessage } from "../store/outbox.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { emailTerm } from "./profile.js";
-import { isRole, type Role } from "./role.js";
 
 export type InvitationStatus = "PENDING" | "EXPIRED";
 
@@ -78,14 +78,14 @@ export async function getInvitation(tx: Transaction, caller: Caller, keys: Tenan
   return invitationOf(keys, tx, row);
 }
 
-export async function pageOfInvitations(
+export async function listInvitations(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   { status, ...page }: PageRequest & { readonly status: InvitationStatus | undefined },
 ): Promise<Page<Invitation>> {
   const isOver = status === undefined ? undefined : status === "EXPIRED";
-  const { items, total } = await tx.query(listInvitations, { ...page, isOver, now: tx.now });
+  const { items, total } = await tx.query(listInvitationRows, { ...page, isOver, now: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "invitation", ALL, "list"));
   return { items: items.map((row) => invitationOf(keys, tx, row)), total };
 }

@@ -9,9 +9,9 @@ import { mergePatch } from "../base/merge-patch.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
-import { dormantAfter, isDormant, replacesValue } from "./dormant.js";
 import { readMetadata } from "./draft.js";
 import { parseExpiry } from "./expiry.js";
+import { inactiveAfter, isInactive, replacesValue } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
@@ -32,7 +32,7 @@ export interface PatchedToken {
 }
 
 /** The caller of a PATCH, as far as the result depends on it. */
-export interface PatchAuthor extends Pick<Caller, "settings" | "application"> {
+export interface PatchAuthor extends Pick<Caller, "settings" | "principal"> {
   /** The transform that the caller's rules grant for the token. The answer may show less. */
   readonly transform: Transform;
 }
@@ -59,7 +59,7 @@ export function applyPatch(
   const isDeduplicated =
     asks === undefined ? token.isDeduplicated || settings.deduplicate_tokens : (asks ?? settings.deduplicate_tokens);
   const isFingerprinted =
-    !isDormant(attributes, "fingerprintExpression") &&
+    !isInactive(attributes, "fingerprintExpression") &&
     (isDeduplicated || settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined);
   return {
     data: new Sensitive(merged),
@@ -78,10 +78,12 @@ export function applyPatch(
 
 /**
  * Whether an author's expressions may use a value that the author did not send. A back end's key may, as the
- * specification says of patched masks. A page's key is public, and a rule with `redact` forbids it.
+ * specification says of patched masks. A page's key is public, a person sees no value in the clear, and a rule with
+ * `redact` forbids it.
  */
-function mayUseValue({ application, transform }: PatchAuthor): boolean {
-  return transform === "reveal" || (transform === "mask" && application.type !== "public");
+function mayUseValue({ principal, transform }: PatchAuthor): boolean {
+  if (principal.kind === "person") return false;
+  return transform === "reveal" || (transform === "mask" && principal.type !== "public");
 }
 
 /**
@@ -131,8 +133,8 @@ function patchedAttributes(token: Token, patch: TokenPatch, isTrusted: boolean):
     ...(searchIndexes === undefined ? {} : { searchIndexes }),
     ...(expression === undefined ? {} : { fingerprintExpression: expression }),
   };
-  const dormant = dormantAfter(token, patch, next, isTrusted);
-  return { ...next, ...(dormant.length > 0 ? { dormant } : {}) };
+  const inactive = inactiveAfter(token, patch, next, isTrusted);
+  return { ...next, ...(inactive.length > 0 ? { inactive } : {}) };
 }
 
 /** Null restores the type's mask. */

@@ -13,7 +13,7 @@ import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
 import { findConflictingTokens, lockToken, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
-import { foldInto, writeCvc } from "./create.js";
+import { dedupeOnto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
@@ -44,10 +44,10 @@ export async function patchToken(
   if (!transform) throw denied(caller, "token:update", entityType, id);
   requireFixed(tx.tenantId, token, patch);
   const shown = forWriteAnswer(transform);
-  const { settings, application } = caller;
-  const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
+  const { settings, principal } = caller;
+  const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
   const duplicate = await findDuplicate(tx, keys, row, patched);
-  if (duplicate) return foldInto(tx, caller, keys, duplicate, showing);
+  if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
 
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
@@ -55,7 +55,7 @@ export async function patchToken(
   rewriteCompanions(tx, keys, token, patched);
   await touch(tx, id, row.active_month);
   const { cvc: _, ...changed } = patched;
-  const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
+  const modified = { modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
   return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
 }
 
@@ -122,7 +122,7 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
     ...sealToken(keys, tx.tenantId, bound, data, patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
-    modified_by: caller.application.id,
+    modified_by: actorOf(caller).id,
   };
 }
 
