@@ -23,6 +23,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { Transaction } from "../store/transaction.js";
 import { parseRights } from "./access-rule.js";
+import { parseAllowedOrigins } from "./allowed-origins.js";
 import {
   type Application,
   type ApplicationDraft,
@@ -34,7 +35,7 @@ import {
 } from "./application.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
-import { keyProof, rightsColumns } from "./sealed-rights.js";
+import { keyProof, type NamedRights, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if requested, its first key. */
 export function prepareApplication(
@@ -44,7 +45,7 @@ export function prepareApplication(
   draft: ApplicationDraft,
   withKey: boolean,
 ) {
-  const rights = { name: draft.name, ...parseRights(type, draft.permissions, draft.rules) };
+  const rights = namedRights(type, draft);
   return async (tx: Transaction): Promise<WithKey<Application>> => {
     const id = newUuid();
     const createdBy = actor?.id ?? null;
@@ -87,7 +88,7 @@ export async function pageOfApplications(
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
 
-/** Replaces name, permissions and rules. The type cannot change. */
+/** Replaces name, permissions, rules and allowed origins. The type cannot change. */
 export async function replaceApplication(
   tx: Transaction,
   keys: TenantKeys,
@@ -97,7 +98,7 @@ export async function replaceApplication(
 ): Promise<Application> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
-  const rights = { name: draft.name, ...parseRights(found.type, draft.permissions, draft.rules) };
+  const rights = namedRights(found.type, draft);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   tx.enqueue(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
@@ -185,6 +186,12 @@ export async function removeKey(
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, place))) throw notFound("application key");
   writeLog(tx, logEntry(actor, "application_key", place.id, "delete"));
+}
+
+/** @throws {Fault} validation_failed for rights or origins that the type cannot have. */
+function namedRights(type: ApplicationType, draft: ApplicationDraft): NamedRights {
+  const allowedOrigins = parseAllowedOrigins(type, draft.allowedOrigins ?? []);
+  return { name: draft.name, ...parseRights(type, draft.permissions, draft.rules), allowedOrigins };
 }
 
 async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Application | undefined> {

@@ -2,6 +2,7 @@ import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { AuthMode, policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import type { Authenticator } from "../access/authenticate.js";
 import { type Caller, keyProofOf } from "../access/caller.js";
+import type { FramePasses } from "../access/frame-passes.js";
 import { isPermission, mayHold, type Permission } from "../access/permissions.js";
 import { type Denied, deniedWith, recordDenial } from "../access/refusal.js";
 import { Fault, permissionDenied } from "../base/fault.js";
@@ -20,7 +21,12 @@ export interface Admission {
 export interface AdmissionParts {
   readonly authenticator: Authenticator;
   readonly database: Database;
+  /** Absent: requests of frames are not told apart. */
+  readonly framePasses?: FramePasses;
 }
+
+/** Sent by frames of hosted fields: see {@link FramePasses}. */
+const FRAME_PASS_HEADER = "cloakroom-frame";
 
 /** Authentication and permission of one method, before the body is read. */
 export interface MethodAdmission {
@@ -29,7 +35,10 @@ export interface MethodAdmission {
   admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
 }
 
-export function createAdmission(desc: DescMethod, { authenticator, database }: AdmissionParts): MethodAdmission {
+export function createAdmission(
+  desc: DescMethod,
+  { authenticator, database, framePasses }: AdmissionParts,
+): MethodAdmission {
   const policy = getOption(desc, policyOption);
   const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
 
@@ -37,6 +46,8 @@ export function createAdmission(desc: DescMethod, { authenticator, database }: A
     const key = head.header("bt-api-key");
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
     const caller = await authenticator.authenticate(key);
+    const framePass = head.header(FRAME_PASS_HEADER);
+    if (framePass !== undefined) await framePasses?.require(framePass, key);
     if (policy.auth === AuthMode.OPTIONAL) return caller;
     if (missingFrom(caller) === undefined) {
       // Also of what needs no permission: such a session has no access at all (the specification, Sessions).

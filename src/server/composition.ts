@@ -1,4 +1,5 @@
 import { Authenticator } from "../access/authenticate.js";
+import { FramePasses } from "../access/frame-passes.js";
 import { internalCalls } from "../api/internal-calls.js";
 import type { Overload } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
@@ -31,6 +32,7 @@ export interface Composition extends AsyncDisposable {
   readonly runs: RunQueue;
   readonly payments: Payments;
   readonly invitations: InvitationDesk;
+  readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly overload: Overload;
   /** Stops background work, and waits for work under way. Requests are still served. */
@@ -54,8 +56,9 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, keyring, clock);
+  const framePasses = new FramePasses(database, keyring, clock);
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
-    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
+    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log, framePasses }));
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
 
   const agents = createGuardedAgents(config.egress);
@@ -75,6 +78,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods])],
     invokeProxy: invoke,
     ...{ runs, payments, sandbox, rest },
+    framePasses,
     invitations: new InvitationDesk(database, keyring),
     overload: {
       refusalOf(apiKey) {

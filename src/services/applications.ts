@@ -67,9 +67,9 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
   return [
     serve(
       method.createApplication,
-      async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
+      async ({ name, type, permissions, rules, allowedOrigins, createKey: withKey = true }, call) => {
         if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const draft = { name, permissions, rules: rules.map(ruleDraft), allowedOrigins };
         const { tenantId } = call.caller;
         const keys = await keyring.of(tenantId);
         return call.transact(prepareApplication(keys, actorOf(call.caller), type, draft, withKey), (created) =>
@@ -80,9 +80,9 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
     ),
     serve(
       method.updateApplication,
-      async ({ id, name, permissions, rules }, call) => {
+      async ({ id, name, permissions, rules, allowedOrigins }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
-        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const draft = { name, permissions, rules: rules.map(ruleDraft), allowedOrigins };
         return call.transact(
           (tx) => replaceApplication(tx, keys, actorOf(call.caller), uuidOf(id), draft),
           (changed) => show(call.caller.tenantId, changed),
@@ -179,6 +179,7 @@ function show(tenantId: TenantId, application: Application) {
     type: application.type,
     permissions: [...application.permissions],
     rules: application.rules.map(showRule),
+    allowedOrigins: [...application.allowedOrigins],
     keys: application.keys.map((key) => showKey(tenantId, key)),
     ...showAudit(application),
   };

@@ -78,6 +78,8 @@ export interface Application {
   readonly createdAt?: Date | undefined;
   readonly modifiedBy?: string | undefined;
   readonly modifiedAt?: Date | undefined;
+  /** Public applications: the origins whose pages may show hosted fields (elements) with its keys. */
+  readonly allowedOrigins: readonly string[];
 }
 
 export interface ApplicationKey {
@@ -213,6 +215,8 @@ export interface CreateApplicationInput {
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** Default true. */
   readonly createKey?: boolean | undefined;
+  /** For public applications: the exact origins whose pages may show hosted fields (elements) with its keys, such as https://shop.example.com. Without any, no page may. */
+  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 export interface CreateConnectionInput {
@@ -1303,6 +1307,8 @@ export interface UpdateApplicationInput {
   readonly permissions?: readonly string[] | undefined;
   /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
+  /** For public applications. Replaces all of them, as the other fields do. */
+  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 export interface UpdateMemberInput {
