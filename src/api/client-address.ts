@@ -12,7 +12,13 @@ export type ReadClient = (request: IncomingMessage) => string;
  * invented everything left of that.
  */
 export function clientReader(trusted: readonly Network[]): ReadClient {
-  if (trusted.length === 0) return ({ socket }) => countedAs(socket.remoteAddress ?? "");
+  const read = addressReader(trusted);
+  return (request) => countedAs(read(request));
+}
+
+/** The same with the whole address, for records. */
+export function addressReader(trusted: readonly Network[]): ReadClient {
+  if (trusted.length === 0) return ({ socket }) => plain(socket.remoteAddress ?? "");
   const proxies = new BlockList();
   for (const { address, prefix, family } of trusted) proxies.addSubnet(address, prefix, family);
   const isTrusted = (address: string) => proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
@@ -26,7 +32,7 @@ export function clientReader(trusted: readonly Network[]): ReadClient {
       if (hop === undefined) break;
       client = hop;
     }
-    return countedAs(client);
+    return plain(client);
   };
 }
 

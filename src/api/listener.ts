@@ -28,8 +28,10 @@ export function createListener(
   observe: Observe,
   rpcLimits: RpcLimits,
 ): Listener {
-  const { pipelines } = options;
-  const fastPath = options.rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, observe, edge.begin) : () => false;
+  const { pipelines, visits } = options;
+  const fastPath = options.rpcFastPath
+    ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin: edge.begin })
+    : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
   const shed = loadShedderOf(options, edge);
   /** Answers with a fault before the router sees the request, and closes its connection. */

@@ -1,4 +1,5 @@
 import type { RequestMemory } from "../memory/memory-lease.js";
+import type { Visit } from "../people/visit.js";
 
 /** The part of a request that is available before its body is read. */
 export interface RequestHead {
@@ -8,4 +9,6 @@ export interface RequestHead {
   readonly signal: AbortSignal;
   /** Memory for the bodies of the request. */
   readonly memory: RequestMemory;
+  /** The browser of a person. Present on RPC paths only: nothing else takes cookies. */
+  readonly visit?: Visit;
 }

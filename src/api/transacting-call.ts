@@ -61,6 +61,10 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get apiKey() {
       return parts.head.header("bt-api-key");
     },
+    get visit() {
+      if (!parts.head.visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+      return parts.head.visit;
+    },
     // Not read before a handler asks: it is made only then.
     get signal() {
       return parts.head.signal;

@@ -11,6 +11,7 @@ import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
 import { timelyJob } from "../jobs/timely-job.js";
 import type { MailCarrier } from "../mail/carrier.js";
+import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
 import type { Meters } from "../telemetry/meters.js";
 import { Outbox } from "../tenancy/outbox.js";
@@ -51,7 +52,10 @@ export function mailDelivery(
 ): Job {
   return mailJob({
     database,
-    outbox: new Outbox({ database, keyring, carrier, publicUrl }),
+    outbox: new Outbox({
+      ...{ database, keyring, carrier, publicUrl },
+      writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
+    }),
     clock,
     onTrouble: (tenantId, reason, error) =>
       log.warn(

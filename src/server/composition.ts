@@ -20,6 +20,7 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import type { Vault } from "../vault/vault.js";
 import { composeFunctions } from "./compose-functions.js";
 import { composePayments, type Payments } from "./compose-payments.js";
+import { composePeople, type People } from "./compose-people.js";
 import { composeProxies } from "./compose-proxies.js";
 import { composeReactors } from "./compose-reactors.js";
 import { composeServices } from "./compose-services.js";
@@ -31,6 +32,7 @@ export interface Composition extends AsyncDisposable {
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
   readonly payments: Payments;
+  readonly people: People;
   readonly invitations: InvitationDesk;
   readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
@@ -57,11 +59,14 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   const { database, keyring } = vault;
   const authenticator = new Authenticator(database, keyring, clock);
   const framePasses = new FramePasses(database, keyring, clock);
+  const agents = createGuardedAgents(config.egress);
+  const people = composePeople({ vault, config, clock, agents, address });
+  const { visits } = people;
+  const admission = { authenticator, people: people.authenticator, database, framePasses };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
-    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log, framePasses }));
+    methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
 
-  const agents = createGuardedAgents(config.egress);
   const sandbox = openSandbox(config, surroundings);
   const callApi = internalCalls(tokens, authenticator);
   const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
@@ -75,10 +80,9 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     await Promise.all([runs.stop(), payments.stop()]);
   };
   return {
-    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods])],
+    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     invokeProxy: invoke,
-    ...{ runs, payments, sandbox, rest },
-    framePasses,
+    ...{ runs, payments, people, sandbox, rest, framePasses },
     invitations: new InvitationDesk(database, keyring),
     overload: {
       refusalOf(apiKey) {

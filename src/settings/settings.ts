@@ -245,6 +245,21 @@ const RECORDS = {
   ),
 };
 
+const PEOPLE = {
+  SIGN_IN_IDLE_MINUTES: whole(
+    15,
+    [1, 15],
+    "Minutes without a request after which a person's sign-in ends. PCI DSS 8.2.8 allows at most 15.",
+  ),
+  OPENID_ISSUER: optional(
+    "`https` URL",
+    "people sign in by mailed links only",
+    "OpenID Connect issuer at which people sign in. Needs `CLOAKROOM_OPENID_CLIENT_ID` and `CLOAKROOM_OPENID_CLIENT_SECRET`.",
+  ),
+  OPENID_CLIENT_ID: optional("text", "no issuer", "Client id of this server at the issuer."),
+  OPENID_CLIENT_SECRET: secret("text", "no issuer", "Client secret of this server at the issuer."),
+};
+
 /** Every setting whose variable starts with `CLOAKROOM_`, by its name without that prefix. */
 export const SETTINGS = {
   ...LISTENING,
@@ -254,6 +269,7 @@ export const SETTINGS = {
   ...OUTGOING,
   ...SANDBOX,
   ...RECORDS,
+  ...PEOPLE,
 };
 type Settings = typeof SETTINGS;
 
@@ -281,6 +297,7 @@ export const SETTING_GROUPS: readonly {
   { title: "Outgoing calls and mail", settings: prefixed(OUTGOING) },
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
+  { title: "People", settings: prefixed(PEOPLE) },
 ];
 
 function prefixed(settings: Readonly<Record<string, Setting>>): Readonly<Record<string, Setting>> {

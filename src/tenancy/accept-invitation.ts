@@ -80,7 +80,8 @@ async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, pr
   return invitation !== null && invitation.member_id !== null;
 }
 
-function makeMember(
+/** Creates the member of an accepted invitation. */
+export function makeMember(
   tx: Transaction,
   keys: TenantKeys,
   id: LinkedInvitation["id"],
@@ -93,7 +94,7 @@ function makeMember(
     id,
     user_id: userId,
     role: invitation.role,
-    profile: sealProfile(keys, tx.tenantId, id, profile),
+    profile: sealProfile(keys, tx.tenantId, id, profile, invitation.role),
     email_term: invitation.email_term,
     created_by: userId,
   });

@@ -128,7 +128,7 @@ describe("a request of a frame", () => {
   it("is denied with the pass of another key", async () => {
     const { key: other } = await publicApplication([SHOP]);
     const answer = await tokenize(publicKey, `${await passOf(other)} ${SHOP}`);
-    expect([answer.status, (await answer.json()).code]).toEqual([403, "permission_denied"]);
+    expect([answer.status, Object(await answer.json()).code]).toEqual([403, "permission_denied"]);
     const { key: privateKey } = await tenant.backEnd();
     expect((await tokenize(privateKey, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(403);
   });
@@ -167,7 +167,7 @@ describe("the loader", () => {
     const etag = plain.headers.get("etag") ?? "";
     const again = await fetch(`${url}/elements/v1/elements.js`, { headers: { "If-None-Match": etag } });
     expect(again.status).toBe(304);
-    const version = await (await fetch(`${url}/elements/v1/version.json`)).json();
+    const version = Object(await (await fetch(`${url}/elements/v1/version.json`)).json());
     const versioned = await fetch(`${url}${version.path}`);
     expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     const content = Buffer.from(await versioned.arrayBuffer());

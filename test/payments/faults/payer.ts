@@ -54,7 +54,7 @@ export class Payer implements AsyncDisposable {
     this.#keys = keys;
     this.#sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     this.#caller = {
-      ...{ tenantId, application: { id: applicationId, type: "private" }, revision: 1 },
+      ...{ tenantId, principal: { kind: "application", id: applicationId, type: "private" }, revision: 1 },
       ...{ keyId: undefined, session: undefined },
       grant: new Grant({ permissions: PERMISSIONS, rules: [] }),
       settings: DEFAULT_SETTINGS,
