@@ -57,7 +57,10 @@ export function requireOwn(caller: Caller, createdBy: string | null): void {
   if (caller.principal.kind === "application") return;
   const { role, userId } = personOf(caller);
   if (role !== "DEVELOPER" || createdBy === userId) return;
-  throw new Fault("permission_denied", "Your role DEVELOPER may only delete, or make keys for, what you created; OWNER and ADMIN may.");
+  throw new Fault(
+    "permission_denied",
+    "Your role DEVELOPER may only delete, or make keys for, what you created; OWNER and ADMIN may.",
+  );
 }
 
 function everywhere(transform: Transform, permissions: readonly TokenPermission[]): Grant {

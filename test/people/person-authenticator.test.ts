@@ -93,7 +93,7 @@ describe("a link", () => {
 });
 
 describe("rows that were edited in the database", () => {
-  it("sign nobody in: neither another role, nor another member, nor a longer time", async () => {
+  it("sign no person in: neither another role, nor another member, nor a longer time", async () => {
     const request = await signIn();
     const edit = async (change: string, undo: string) => {
       await stored.change(tenantId, change);

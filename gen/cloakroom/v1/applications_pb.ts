@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/applications.proto.
  */
 export const file_cloakroom_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEioAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBpK1GAIQAUIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKzAgoKQWNjZXNzUnVsZRIiCgtkZXNjcmlwdGlvbhgBIAEoCUIIukgFcgMYkANIAIgBARIcCghwcmlvcml0eRgCIAEoBUIKukgHyAEBGgIoARIgCgljb250YWluZXIYAyABKAlCCLpIBXIDGJADSAGIAQESQQoKY29uZGl0aW9ucxgEIAMoCzIdLmNsb2Frcm9vbS52MS5BY2Nlc3NDb25kaXRpb25CDrpIBZIBAhAUkrUYAhABEjMKCXRyYW5zZm9ybRgFIAEoCUIbukgYchZSBnJlZGFjdFIEbWFza1IGcmV2ZWFsSAKIAQESHQoLcGVybWlzc2lvbnMYBiADKAlCCLpIBZIBAggBQg4KDF9kZXNjcmlwdGlvbkIMCgpfY29udGFpbmVyQgwKCl90cmFuc2Zvcm0igwEKD0FjY2Vzc0NvbmRpdGlvbhInCglhdHRyaWJ1dGUYASABKAlCFLpIEXIPUgJpZFIJY29udGFpbmVyEiwKCG9wZXJhdG9yGAIgASgJQhq6SBdyFVIGZXF1YWxzUgtzdGFydHNfd2l0aBIZCgV2YWx1ZRgDIAEoCUIKukgHcgUQARiQAyKhAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5IkoKClBlcm1pc3Npb24SDAoEdHlwZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIZChFhcHBsaWNhdGlvbl90eXBlcxgDIAMoCSLpAgoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEjMKBHR5cGUYAiABKAlCJbpIIsgBAXIdUgdwcml2YXRlUgZwdWJsaWNSCm1hbmFnZW1lbnQSEwoLcGVybWlzc2lvbnMYAyADKAkSMQoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSFwoKY3JlYXRlX2tleRgFIAEoCEgAiAEBEigKD2FsbG93ZWRfb3JpZ2lucxgGIAMoCUIPukgMkgEJEDIiBXIDGKwCOmOatRhfCl0KCmV4cGlyZXNfYXQST2RlbGV0ZSB0aGUgYXBwbGljYXRpb24gd2hlbiBpdHMgdGltZSBpcyBvdmVyOyBzZXNzaW9ucyBoYXZlIGFuIGVuZCBvZiB0aGVpciBvd25CDQoLX2NyZWF0ZV9rZXkimgEKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESFgoEdHlwZRgCIAMoCUIIukgFkgECEAoSGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgAiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplInEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiItChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIhwKGkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0IqICChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEhMKC3Blcm1pc3Npb25zGAMgAygJEjEKBXJ1bGVzGAQgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGVCCLpIBZIBAhBkEigKD2FsbG93ZWRfb3JpZ2lucxgFIAMoCUIPukgMkgEJEDIiBXIDGKwCOmOatRhfCl0KCmV4cGlyZXNfYXQST2RlbGV0ZSB0aGUgYXBwbGljYXRpb24gd2hlbiBpdHMgdGltZSBpcyBvdmVyOyBzZXNzaW9ucyBoYXZlIGFuIGVuZCBvZiB0aGVpciBvd24iNwofUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiMAoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIzChtDcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIn4KGkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIaCgRwYWdlGAIgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUidwobTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIqCgRkYXRhGAIgAygLMhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5IkoKGEdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGAoGa2V5X2lkGAIgASgJQgi6SAVyA7ABASJNChtEZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhgKBmtleV9pZBgCIAEoCUIIukgFcgOwAQEicAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBJBChBhcHBsaWNhdGlvbl90eXBlGAEgASgJQiK6SB9yHVIHcHJpdmF0ZVIGcHVibGljUgptYW5hZ2VtZW50SACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uMpwJChJBcHBsaWNhdGlvblNlcnZpY2USpAEKEUNyZWF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJMirUYMAoSYXBwbGljYXRpb246Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEjoBKiINL2FwcGxpY2F0aW9ucxKtAQoQTGlzdEFwcGxpY2F0aW9ucxIlLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBomLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiSoq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIPEg0vYXBwbGljYXRpb25zEqEBCg5HZXRBcHBsaWNhdGlvbhIjLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iT4q1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIUEhIvYXBwbGljYXRpb25zL3tpZH0SgQEKE0dldEFwcGxpY2F0aW9uQnlLZXkSKC5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iJYq1GAgYAVoEbm9uZYLT5JMCExIRL2FwcGxpY2F0aW9ucy9rZXkSpgEKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJOirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFzoBKhoSL2FwcGxpY2F0aW9ucy97aWR9ErwBChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJWirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCHyIdL2FwcGxpY2F0aW9ucy97aWR9L3JlZ2VuZXJhdGUSngEKEURlbGV0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJirUYKwoSYXBwbGljYXRpb246ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhQqEi9hcHBsaWNhdGlvbnMve2lkfTKHBgoVQXBwbGljYXRpb25LZXlTZXJ2aWNlErQBChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiU4q1GDAKEmFwcGxpY2F0aW9uOmNyZWF0ZSDJATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhkiFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzEsYBChNMaXN0QXBwbGljYXRpb25LZXlzEiguY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0GikuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZSJairUYNwoQYXBwbGljYXRpb246cmVhZEoEZGF0YVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhkSFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzErgBChFHZXRBcHBsaWNhdGlvbktleRImLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiXYq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIiEiAvYXBwbGljYXRpb25zL3tpZH0va2V5cy97a2V5X2lkfRKyAQoURGVsZXRlQXBwbGljYXRpb25LZXkSKS5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IleKtRgrChJhcHBsaWNhdGlvbjpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCIiogL2FwcGxpY2F0aW9ucy97aWR9L2tleXMve2tleV9pZH0ytQEKEVBlcm1pc3Npb25TZXJ2aWNlEp8BCg9MaXN0UGVybWlzc2lvbnMSJC5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVxdWVzdBolLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXNwb25zZSI/irUYIRgBWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCFGIEZGF0YRIML3Blcm1pc3Npb25zYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEioAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBpK1GAIQAUIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKzAgoKQWNjZXNzUnVsZRIiCgtkZXNjcmlwdGlvbhgBIAEoCUIIukgFcgMYkANIAIgBARIcCghwcmlvcml0eRgCIAEoBUIKukgHyAEBGgIoARIgCgljb250YWluZXIYAyABKAlCCLpIBXIDGJADSAGIAQESQQoKY29uZGl0aW9ucxgEIAMoCzIdLmNsb2Frcm9vbS52MS5BY2Nlc3NDb25kaXRpb25CDrpIBZIBAhAUkrUYAhABEjMKCXRyYW5zZm9ybRgFIAEoCUIbukgYchZSBnJlZGFjdFIEbWFza1IGcmV2ZWFsSAKIAQESHQoLcGVybWlzc2lvbnMYBiADKAlCCLpIBZIBAggBQg4KDF9kZXNjcmlwdGlvbkIMCgpfY29udGFpbmVyQgwKCl90cmFuc2Zvcm0igwEKD0FjY2Vzc0NvbmRpdGlvbhInCglhdHRyaWJ1dGUYASABKAlCFLpIEXIPUgJpZFIJY29udGFpbmVyEiwKCG9wZXJhdG9yGAIgASgJQhq6SBdyFVIGZXF1YWxzUgtzdGFydHNfd2l0aBIZCgV2YWx1ZRgDIAEoCUIKukgHcgUQARiQAyKhAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5IkoKClBlcm1pc3Npb24SDAoEdHlwZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIZChFhcHBsaWNhdGlvbl90eXBlcxgDIAMoCSLpAgoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EhkKBG5hbWUYASABKAlCC7pICMgBAXIDGMgBEjMKBHR5cGUYAiABKAlCJbpIIsgBAXIdUgdwcml2YXRlUgZwdWJsaWNSCm1hbmFnZW1lbnQSEwoLcGVybWlzc2lvbnMYAyADKAkSMQoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSFwoKY3JlYXRlX2tleRgFIAEoCEgAiAEBEigKD2FsbG93ZWRfb3JpZ2lucxgGIAMoCUIPukgMkgEJEDIiBXIDGKwCOmOatRhfCl0KCmV4cGlyZXNfYXQST2RlbGV0ZSB0aGUgYXBwbGljYXRpb24gd2hlbiBpdHMgdGltZSBpcyBvdmVyOyBzZXNzaW9ucyBoYXZlIGFuIGVuZCBvZiB0aGVpciBvd25CDQoLX2NyZWF0ZV9rZXkimgEKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EhsKAmlkGAEgAygJQg+6SAySAQkQZCIFcgOwAQESFgoEdHlwZRgCIAMoCUIIukgFkgECEAoSGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgAiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplInEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiItChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIhwKGkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0IqICChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhkKBG5hbWUYAiABKAlCC7pICMgBAXIDGMgBEhMKC3Blcm1pc3Npb25zGAMgAygJEjEKBXJ1bGVzGAQgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGVCCLpIBZIBAhBkEigKD2FsbG93ZWRfb3JpZ2lucxgFIAMoCUIPukgMkgEJEDIiBXIDGKwCOmOatRhfCl0KCmV4cGlyZXNfYXQST2RlbGV0ZSB0aGUgYXBwbGljYXRpb24gd2hlbiBpdHMgdGltZSBpcyBvdmVyOyBzZXNzaW9ucyBoYXZlIGFuIGVuZCBvZiB0aGVpciBvd24iNwofUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiMAoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIzChtDcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIn4KGkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIaCgRwYWdlGAIgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUidwobTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIqCgRkYXRhGAIgAygLMhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5IkoKGEdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGAoGa2V5X2lkGAIgASgJQgi6SAVyA7ABASJNChtEZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhgKBmtleV9pZBgCIAEoCUIIukgFcgOwAQEicAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBJBChBhcHBsaWNhdGlvbl90eXBlGAEgASgJQiK6SB9yHVIHcHJpdmF0ZVIGcHVibGljUgptYW5hZ2VtZW50SACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uIsUCChRFeHBsYWluQWNjZXNzUmVxdWVzdBIhCgh0b2tlbl9pZBgBIAEoCUIKukgHcgUQARiQA0gAiAEBEhwKCmNvbnRhaW5lcnMYAiADKAlCCLpIBZIBAhAUEiAKCnBlcm1pc3Npb24YAyABKAlCB7pIBHICGGRIAYgBARIlCg5hcHBsaWNhdGlvbl9pZBgEIAEoCUIIukgFcgOwAQFIAogBARIoCgVkcmFmdBgFIAEoCzIZLmNsb2Frcm9vbS52MS5BY2Nlc3NEcmFmdBIaCgRwYWdlGAYgASgFQge6SAQaAigBSAOIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSASIAQFCCwoJX3Rva2VuX2lkQg0KC19wZXJtaXNzaW9uQhEKD19hcHBsaWNhdGlvbl9pZEIHCgVfcGFnZUIHCgVfc2l6ZSKHAQoLQWNjZXNzRHJhZnQSMAoEdHlwZRgBIAEoCUIiukgfch1SB3ByaXZhdGVSBnB1YmxpY1IKbWFuYWdlbWVudBITCgtwZXJtaXNzaW9ucxgCIAMoCRIxCgVydWxlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlQgi6SAWSAQIQZCKbAQoVRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIrCgRkYXRhGAIgAygLMh0uY2xvYWtyb29tLnYxLkV4cGxhaW5lZEFjY2VzcxInCgVyb2xlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5Sb2xlQWNjZXNzItYBCg9FeHBsYWluZWRBY2Nlc3MSGwoOYXBwbGljYXRpb25faWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESEQoEdHlwZRgDIAEoCUgCiAEBEgwKBGtleXMYBCABKAUSFgoJdHJhbnNmb3JtGAUgASgJSAOIAQESJwoFc3RlcHMYBiADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzU3RlcEIRCg9fYXBwbGljYXRpb25faWRCBwoFX25hbWVCBwoFX3R5cGVCDAoKX3RyYW5zZm9ybSJFCgpBY2Nlc3NTdGVwEiYKBHJ1bGUYASABKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIPCgdvdXRjb21lGAIgASgJIkAKClJvbGVBY2Nlc3MSDAoEcm9sZRgBIAEoCRIWCgl0cmFuc2Zvcm0YAiABKAlIAIgBAUIMCgpfdHJhbnNmb3JtMpwJChJBcHBsaWNhdGlvblNlcnZpY2USpAEKEUNyZWF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJMirUYMAoSYXBwbGljYXRpb246Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCEjoBKiINL2FwcGxpY2F0aW9ucxKtAQoQTGlzdEFwcGxpY2F0aW9ucxIlLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBomLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25zUmVzcG9uc2UiSoq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIPEg0vYXBwbGljYXRpb25zEqEBCg5HZXRBcHBsaWNhdGlvbhIjLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iT4q1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIUEhIvYXBwbGljYXRpb25zL3tpZH0SgQEKE0dldEFwcGxpY2F0aW9uQnlLZXkSKC5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iJYq1GAgYAVoEbm9uZYLT5JMCExIRL2FwcGxpY2F0aW9ucy9rZXkSpgEKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJOirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFzoBKhoSL2FwcGxpY2F0aW9ucy97aWR9ErwBChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJWirUYLQoSYXBwbGljYXRpb246dXBkYXRlOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCHyIdL2FwcGxpY2F0aW9ucy97aWR9L3JlZ2VuZXJhdGUSngEKEURlbGV0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJirUYKwoSYXBwbGljYXRpb246ZGVsZXRlWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhQqEi9hcHBsaWNhdGlvbnMve2lkfTKHBgoVQXBwbGljYXRpb25LZXlTZXJ2aWNlErQBChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiU4q1GDAKEmFwcGxpY2F0aW9uOmNyZWF0ZSDJATgBWhVPV05FUiBBRE1JTiBERVZFTE9QRVKC0+STAhkiFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzEsYBChNMaXN0QXBwbGljYXRpb25LZXlzEiguY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXF1ZXN0GikuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZSJairUYNwoQYXBwbGljYXRpb246cmVhZEoEZGF0YVodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhkSFy9hcHBsaWNhdGlvbnMve2lkfS9rZXlzErgBChFHZXRBcHBsaWNhdGlvbktleRImLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiXYq1GDEKEGFwcGxpY2F0aW9uOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIiEiAvYXBwbGljYXRpb25zL3tpZH0va2V5cy97a2V5X2lkfRKyAQoURGVsZXRlQXBwbGljYXRpb25LZXkSKS5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IleKtRgrChJhcHBsaWNhdGlvbjpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCIiogL2FwcGxpY2F0aW9ucy97aWR9L2tleXMve2tleV9pZH0y5gIKEVBlcm1pc3Npb25TZXJ2aWNlEp8BCg9MaXN0UGVybWlzc2lvbnMSJC5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVxdWVzdBolLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXNwb25zZSI/irUYIRgBWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCFGIEZGF0YRIML3Blcm1pc3Npb25zEq4BCg1FeHBsYWluQWNjZXNzEiIuY2xvYWtyb29tLnYxLkV4cGxhaW5BY2Nlc3NSZXF1ZXN0GiMuY2xvYWtyb29tLnYxLkV4cGxhaW5BY2Nlc3NSZXNwb25zZSJUirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhk6ASoiFC9wZXJtaXNzaW9ucy9leHBsYWluYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Application
@@ -629,6 +629,231 @@ export const ListPermissionsResponseSchema: GenMessage<ListPermissionsResponse> 
   messageDesc(file_cloakroom_v1_applications, 19);
 
 /**
+ * @generated from message cloakroom.v1.ExplainAccessRequest
+ */
+export type ExplainAccessRequest = Message<"cloakroom.v1.ExplainAccessRequest"> & {
+  /**
+   * The token. Either it or containers.
+   *
+   * @generated from field: optional string token_id = 1;
+   */
+  tokenId?: string | undefined;
+
+  /**
+   * The containers that a token would have.
+   *
+   * @generated from field: repeated string containers = 2;
+   */
+  containers: string[];
+
+  /**
+   * A permission on tokens. Default token:read.
+   *
+   * @generated from field: optional string permission = 3;
+   */
+  permission?: string | undefined;
+
+  /**
+   * Only this application. Default: all, newest first.
+   *
+   * @generated from field: optional string application_id = 4;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * Rights that no application has yet, in place of applications.
+   *
+   * @generated from field: cloakroom.v1.AccessDraft draft = 5;
+   */
+  draft?: AccessDraft | undefined;
+
+  /**
+   * Default 1.
+   *
+   * @generated from field: optional int32 page = 6;
+   */
+  page?: number | undefined;
+
+  /**
+   * Default 20.
+   *
+   * @generated from field: optional int32 size = 7;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessRequest.
+ * Use `create(ExplainAccessRequestSchema)` to create a new message.
+ */
+export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 20);
+
+/**
+ * The rights of an application before it is saved.
+ *
+ * @generated from message cloakroom.v1.AccessDraft
+ */
+export type AccessDraft = Message<"cloakroom.v1.AccessDraft"> & {
+  /**
+   * private, public or management.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Required without rules.
+   *
+   * @generated from field: repeated string permissions = 2;
+   */
+  permissions: string[];
+
+  /**
+   * Required without permissions.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessRule rules = 3;
+   */
+  rules: AccessRule[];
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessDraft.
+ * Use `create(AccessDraftSchema)` to create a new message.
+ */
+export const AccessDraftSchema: GenMessage<AccessDraft> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 21);
+
+/**
+ * @generated from message cloakroom.v1.ExplainAccessResponse
+ */
+export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"> & {
+  /**
+   * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
+   */
+  pagination?: OffsetPage | undefined;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ExplainedAccess data = 2;
+   */
+  data: ExplainedAccess[];
+
+  /**
+   * What members of each role see of the token.
+   *
+   * @generated from field: repeated cloakroom.v1.RoleAccess roles = 3;
+   */
+  roles: RoleAccess[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessResponse.
+ * Use `create(ExplainAccessResponseSchema)` to create a new message.
+ */
+export const ExplainAccessResponseSchema: GenMessage<ExplainAccessResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 22);
+
+/**
+ * @generated from message cloakroom.v1.ExplainedAccess
+ */
+export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
+  /**
+   * Absent for a draft, as name and type are.
+   *
+   * @generated from field: optional string application_id = 1;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string type = 3;
+   */
+  type?: string | undefined;
+
+  /**
+   * The number of its keys. Without one nothing can call as the application.
+   *
+   * @generated from field: int32 keys = 4;
+   */
+  keys: number;
+
+  /**
+   * redact, mask or reveal. Absent: refused.
+   *
+   * @generated from field: optional string transform = 5;
+   */
+  transform?: string | undefined;
+
+  /**
+   * All rules by priority, and at the end the permissions that need no rule.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessStep steps = 6;
+   */
+  steps: AccessStep[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainedAccess.
+ * Use `create(ExplainedAccessSchema)` to create a new message.
+ */
+export const ExplainedAccessSchema: GenMessage<ExplainedAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 23);
+
+/**
+ * @generated from message cloakroom.v1.AccessStep
+ */
+export type AccessStep = Message<"cloakroom.v1.AccessStep"> & {
+  /**
+   * Absent for the permissions that need no rule.
+   *
+   * @generated from field: cloakroom.v1.AccessRule rule = 1;
+   */
+  rule?: AccessRule | undefined;
+
+  /**
+   * decides, no_permission, outside_container, condition_failed or not_reached.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessStep.
+ * Use `create(AccessStepSchema)` to create a new message.
+ */
+export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 24);
+
+/**
+ * @generated from message cloakroom.v1.RoleAccess
+ */
+export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
+  /**
+   * @generated from field: string role = 1;
+   */
+  role: string;
+
+  /**
+   * redact or mask. Absent: refused.
+   *
+   * @generated from field: optional string transform = 2;
+   */
+  transform?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.RoleAccess.
+ * Use `create(RoleAccessSchema)` to create a new message.
+ */
+export const RoleAccessSchema: GenMessage<RoleAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 25);
+
+/**
  * Applications hold the permissions and access rules that their keys act under.
  *
  * @generated from service cloakroom.v1.ApplicationService
@@ -773,6 +998,17 @@ export const PermissionService: GenService<{
     methodKind: "unary";
     input: typeof ListPermissionsRequestSchema;
     output: typeof ListPermissionsResponseSchema;
+  },
+  /**
+   * Explains what applications may do with a token, rule by rule, by the code that decides it. Shows no value. With a
+   * token_id the caller must be able to read the token.
+   *
+   * @generated from rpc cloakroom.v1.PermissionService.ExplainAccess
+   */
+  explainAccess: {
+    methodKind: "unary";
+    input: typeof ExplainAccessRequestSchema;
+    output: typeof ExplainAccessResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_cloakroom_v1_applications, 2);

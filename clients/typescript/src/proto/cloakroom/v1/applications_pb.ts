@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/applications.proto.
  */
 export const file_cloakroom_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEimAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBgoEX2tleUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnki3AEKCkFjY2Vzc1J1bGUSGAoLZGVzY3JpcHRpb24YASABKAlIAIgBARIQCghwcmlvcml0eRgCIAEoBRIWCgljb250YWluZXIYAyABKAlIAYgBARIxCgpjb25kaXRpb25zGAQgAygLMh0uY2xvYWtyb29tLnYxLkFjY2Vzc0NvbmRpdGlvbhIWCgl0cmFuc2Zvcm0YBSABKAlIAogBARITCgtwZXJtaXNzaW9ucxgGIAMoCUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtIkUKD0FjY2Vzc0NvbmRpdGlvbhIRCglhdHRyaWJ1dGUYASABKAkSEAoIb3BlcmF0b3IYAiABKAkSDQoFdmFsdWUYAyABKAkioQEKDkFwcGxpY2F0aW9uS2V5EgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgNrZXkYAyABKAlIAIgBARIXCgpjcmVhdGVkX2J5GAQgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEX2tleUINCgtfY3JlYXRlZF9ieSJKCgpQZXJtaXNzaW9uEgwKBHR5cGUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSGQoRYXBwbGljYXRpb25fdHlwZXMYAyADKAkitQEKGENyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEwoLcGVybWlzc2lvbnMYAyADKAkSJwoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIXCgpjcmVhdGVfa2V5GAUgASgISACIAQESFwoPYWxsb3dlZF9vcmlnaW5zGAYgAygJQg0KC19jcmVhdGVfa2V5ImsKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EgoKAmlkGAEgAygJEgwKBHR5cGUYAiADKAkSEQoEcGFnZRgDIAEoBUgAiAEBEhEKBHNpemUYBCABKAVIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJxChhMaXN0QXBwbGljYXRpb25zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEicKBGRhdGEYAiADKAsyGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iIwoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIhwKGkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0IosBChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKD2FsbG93ZWRfb3JpZ2lucxgFIAMoCSItCh9SZWdlbmVyYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0EgoKAmlkGAEgASgJIiYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSIpChtDcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkiYAoaTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QSCgoCaWQYASABKAkSEQoEcGFnZRgCIAEoBUgAiAEBEhEKBHNpemUYAyABKAVIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJ3ChtMaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEioKBGRhdGEYAiADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiNgoYR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0EgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCSI5ChtEZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIkwKFkxpc3RQZXJtaXNzaW9uc1JlcXVlc3QSHQoQYXBwbGljYXRpb25fdHlwZRgBIAEoCUgAiAEBQhMKEV9hcHBsaWNhdGlvbl90eXBlIkEKF0xpc3RQZXJtaXNzaW9uc1Jlc3BvbnNlEiYKBGRhdGEYASADKAsyGC5jbG9ha3Jvb20udjEuUGVybWlzc2lvbjKQBQoSQXBwbGljYXRpb25TZXJ2aWNlElYKEUNyZWF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJhChBMaXN0QXBwbGljYXRpb25zEiUuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRJQCg5HZXRBcHBsaWNhdGlvbhIjLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24SWgoTR2V0QXBwbGljYXRpb25CeUtleRIoLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbkJ5S2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJWChFVcGRhdGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5VcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24SZAoYUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5Ei0uY2xvYWtyb29tLnYxLlJlZ2VuZXJhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24SUwoRRGVsZXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5MpoDChVBcHBsaWNhdGlvbktleVNlcnZpY2USXwoUQ3JlYXRlQXBwbGljYXRpb25LZXkSKS5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5EmoKE0xpc3RBcHBsaWNhdGlvbktleXMSKC5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QaKS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlElkKEUdldEFwcGxpY2F0aW9uS2V5EiYuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleRJZChREZWxldGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkycwoRUGVybWlzc2lvblNlcnZpY2USXgoPTGlzdFBlcm1pc3Npb25zEiQuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1JlcXVlc3QaJS5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVzcG9uc2ViBnByb3RvMw", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEimAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBgoEX2tleUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnki3AEKCkFjY2Vzc1J1bGUSGAoLZGVzY3JpcHRpb24YASABKAlIAIgBARIQCghwcmlvcml0eRgCIAEoBRIWCgljb250YWluZXIYAyABKAlIAYgBARIxCgpjb25kaXRpb25zGAQgAygLMh0uY2xvYWtyb29tLnYxLkFjY2Vzc0NvbmRpdGlvbhIWCgl0cmFuc2Zvcm0YBSABKAlIAogBARITCgtwZXJtaXNzaW9ucxgGIAMoCUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtIkUKD0FjY2Vzc0NvbmRpdGlvbhIRCglhdHRyaWJ1dGUYASABKAkSEAoIb3BlcmF0b3IYAiABKAkSDQoFdmFsdWUYAyABKAkioQEKDkFwcGxpY2F0aW9uS2V5EgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgNrZXkYAyABKAlIAIgBARIXCgpjcmVhdGVkX2J5GAQgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBgoEX2tleUINCgtfY3JlYXRlZF9ieSJKCgpQZXJtaXNzaW9uEgwKBHR5cGUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSGQoRYXBwbGljYXRpb25fdHlwZXMYAyADKAkitQEKGENyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEgwKBHR5cGUYAiABKAkSEwoLcGVybWlzc2lvbnMYAyADKAkSJwoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIXCgpjcmVhdGVfa2V5GAUgASgISACIAQESFwoPYWxsb3dlZF9vcmlnaW5zGAYgAygJQg0KC19jcmVhdGVfa2V5ImsKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EgoKAmlkGAEgAygJEgwKBHR5cGUYAiADKAkSEQoEcGFnZRgDIAEoBUgAiAEBEhEKBHNpemUYBCABKAVIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJxChhMaXN0QXBwbGljYXRpb25zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEicKBGRhdGEYAiADKAsyGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24iIwoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIhwKGkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0IosBChhVcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKD2FsbG93ZWRfb3JpZ2lucxgFIAMoCSItCh9SZWdlbmVyYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0EgoKAmlkGAEgASgJIiYKGERlbGV0ZUFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSIpChtDcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkiYAoaTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QSCgoCaWQYASABKAkSEQoEcGFnZRgCIAEoBUgAiAEBEhEKBHNpemUYAyABKAVIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJ3ChtMaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEioKBGRhdGEYAiADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiNgoYR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0EgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCSI5ChtEZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIkwKFkxpc3RQZXJtaXNzaW9uc1JlcXVlc3QSHQoQYXBwbGljYXRpb25fdHlwZRgBIAEoCUgAiAEBQhMKEV9hcHBsaWNhdGlvbl90eXBlIkEKF0xpc3RQZXJtaXNzaW9uc1Jlc3BvbnNlEiYKBGRhdGEYASADKAsyGC5jbG9ha3Jvb20udjEuUGVybWlzc2lvbiKIAgoURXhwbGFpbkFjY2Vzc1JlcXVlc3QSFQoIdG9rZW5faWQYASABKAlIAIgBARISCgpjb250YWluZXJzGAIgAygJEhcKCnBlcm1pc3Npb24YAyABKAlIAYgBARIbCg5hcHBsaWNhdGlvbl9pZBgEIAEoCUgCiAEBEigKBWRyYWZ0GAUgASgLMhkuY2xvYWtyb29tLnYxLkFjY2Vzc0RyYWZ0EhEKBHBhZ2UYBiABKAVIA4gBARIRCgRzaXplGAcgASgFSASIAQFCCwoJX3Rva2VuX2lkQg0KC19wZXJtaXNzaW9uQhEKD19hcHBsaWNhdGlvbl9pZEIHCgVfcGFnZUIHCgVfc2l6ZSJZCgtBY2Nlc3NEcmFmdBIMCgR0eXBlGAEgASgJEhMKC3Blcm1pc3Npb25zGAIgAygJEicKBXJ1bGVzGAMgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGUimwEKFUV4cGxhaW5BY2Nlc3NSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USKwoEZGF0YRgCIAMoCzIdLmNsb2Frcm9vbS52MS5FeHBsYWluZWRBY2Nlc3MSJwoFcm9sZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuUm9sZUFjY2VzcyLWAQoPRXhwbGFpbmVkQWNjZXNzEhsKDmFwcGxpY2F0aW9uX2lkGAEgASgJSACIAQESEQoEbmFtZRgCIAEoCUgBiAEBEhEKBHR5cGUYAyABKAlIAogBARIMCgRrZXlzGAQgASgFEhYKCXRyYW5zZm9ybRgFIAEoCUgDiAEBEicKBXN0ZXBzGAYgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1N0ZXBCEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9uYW1lQgcKBV90eXBlQgwKCl90cmFuc2Zvcm0iRQoKQWNjZXNzU3RlcBImCgRydWxlGAEgASgLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGUSDwoHb3V0Y29tZRgCIAEoCSJACgpSb2xlQWNjZXNzEgwKBHJvbGUYASABKAkSFgoJdHJhbnNmb3JtGAIgASgJSACIAQFCDAoKX3RyYW5zZm9ybTKQBQoSQXBwbGljYXRpb25TZXJ2aWNlElYKEUNyZWF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJhChBMaXN0QXBwbGljYXRpb25zEiUuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRJQCg5HZXRBcHBsaWNhdGlvbhIjLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24SWgoTR2V0QXBwbGljYXRpb25CeUtleRIoLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbkJ5S2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJWChFVcGRhdGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5VcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24SZAoYUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5Ei0uY2xvYWtyb29tLnYxLlJlZ2VuZXJhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaGS5jbG9ha3Jvb20udjEuQXBwbGljYXRpb24SUwoRRGVsZXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5MpoDChVBcHBsaWNhdGlvbktleVNlcnZpY2USXwoUQ3JlYXRlQXBwbGljYXRpb25LZXkSKS5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5EmoKE0xpc3RBcHBsaWNhdGlvbktleXMSKC5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QaKS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlElkKEUdldEFwcGxpY2F0aW9uS2V5EiYuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleRJZChREZWxldGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkyzQEKEVBlcm1pc3Npb25TZXJ2aWNlEl4KD0xpc3RQZXJtaXNzaW9ucxIkLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1Jlc3BvbnNlElgKDUV4cGxhaW5BY2Nlc3MSIi5jbG9ha3Jvb20udjEuRXhwbGFpbkFjY2Vzc1JlcXVlc3QaIy5jbG9ha3Jvb20udjEuRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlYgZwcm90bzM", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Application
@@ -626,6 +626,231 @@ export const ListPermissionsResponseSchema: GenMessage<ListPermissionsResponse> 
   messageDesc(file_cloakroom_v1_applications, 19);
 
 /**
+ * @generated from message cloakroom.v1.ExplainAccessRequest
+ */
+export type ExplainAccessRequest = Message<"cloakroom.v1.ExplainAccessRequest"> & {
+  /**
+   * The token. Either it or containers.
+   *
+   * @generated from field: optional string token_id = 1;
+   */
+  tokenId?: string | undefined;
+
+  /**
+   * The containers that a token would have.
+   *
+   * @generated from field: repeated string containers = 2;
+   */
+  containers: string[];
+
+  /**
+   * A permission on tokens. Default token:read.
+   *
+   * @generated from field: optional string permission = 3;
+   */
+  permission?: string | undefined;
+
+  /**
+   * Only this application. Default: all, newest first.
+   *
+   * @generated from field: optional string application_id = 4;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * Rights that no application has yet, in place of applications.
+   *
+   * @generated from field: cloakroom.v1.AccessDraft draft = 5;
+   */
+  draft?: AccessDraft | undefined;
+
+  /**
+   * Default 1.
+   *
+   * @generated from field: optional int32 page = 6;
+   */
+  page?: number | undefined;
+
+  /**
+   * Default 20.
+   *
+   * @generated from field: optional int32 size = 7;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessRequest.
+ * Use `create(ExplainAccessRequestSchema)` to create a new message.
+ */
+export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 20);
+
+/**
+ * The rights of an application before it is saved.
+ *
+ * @generated from message cloakroom.v1.AccessDraft
+ */
+export type AccessDraft = Message<"cloakroom.v1.AccessDraft"> & {
+  /**
+   * private, public or management.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Required without rules.
+   *
+   * @generated from field: repeated string permissions = 2;
+   */
+  permissions: string[];
+
+  /**
+   * Required without permissions.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessRule rules = 3;
+   */
+  rules: AccessRule[];
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessDraft.
+ * Use `create(AccessDraftSchema)` to create a new message.
+ */
+export const AccessDraftSchema: GenMessage<AccessDraft> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 21);
+
+/**
+ * @generated from message cloakroom.v1.ExplainAccessResponse
+ */
+export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"> & {
+  /**
+   * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
+   */
+  pagination?: OffsetPage | undefined;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ExplainedAccess data = 2;
+   */
+  data: ExplainedAccess[];
+
+  /**
+   * What members of each role see of the token.
+   *
+   * @generated from field: repeated cloakroom.v1.RoleAccess roles = 3;
+   */
+  roles: RoleAccess[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessResponse.
+ * Use `create(ExplainAccessResponseSchema)` to create a new message.
+ */
+export const ExplainAccessResponseSchema: GenMessage<ExplainAccessResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 22);
+
+/**
+ * @generated from message cloakroom.v1.ExplainedAccess
+ */
+export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
+  /**
+   * Absent for a draft, as name and type are.
+   *
+   * @generated from field: optional string application_id = 1;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string type = 3;
+   */
+  type?: string | undefined;
+
+  /**
+   * The number of its keys. Without one nothing can call as the application.
+   *
+   * @generated from field: int32 keys = 4;
+   */
+  keys: number;
+
+  /**
+   * redact, mask or reveal. Absent: refused.
+   *
+   * @generated from field: optional string transform = 5;
+   */
+  transform?: string | undefined;
+
+  /**
+   * All rules by priority, and at the end the permissions that need no rule.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessStep steps = 6;
+   */
+  steps: AccessStep[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainedAccess.
+ * Use `create(ExplainedAccessSchema)` to create a new message.
+ */
+export const ExplainedAccessSchema: GenMessage<ExplainedAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 23);
+
+/**
+ * @generated from message cloakroom.v1.AccessStep
+ */
+export type AccessStep = Message<"cloakroom.v1.AccessStep"> & {
+  /**
+   * Absent for the permissions that need no rule.
+   *
+   * @generated from field: cloakroom.v1.AccessRule rule = 1;
+   */
+  rule?: AccessRule | undefined;
+
+  /**
+   * decides, no_permission, outside_container, condition_failed or not_reached.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessStep.
+ * Use `create(AccessStepSchema)` to create a new message.
+ */
+export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 24);
+
+/**
+ * @generated from message cloakroom.v1.RoleAccess
+ */
+export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
+  /**
+   * @generated from field: string role = 1;
+   */
+  role: string;
+
+  /**
+   * redact or mask. Absent: refused.
+   *
+   * @generated from field: optional string transform = 2;
+   */
+  transform?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.RoleAccess.
+ * Use `create(RoleAccessSchema)` to create a new message.
+ */
+export const RoleAccessSchema: GenMessage<RoleAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 25);
+
+/**
  * Applications hold the permissions and access rules that their keys act under.
  *
  * @generated from service cloakroom.v1.ApplicationService
@@ -770,6 +995,17 @@ export const PermissionService: GenService<{
     methodKind: "unary";
     input: typeof ListPermissionsRequestSchema;
     output: typeof ListPermissionsResponseSchema;
+  },
+  /**
+   * Explains what applications may do with a token, rule by rule, by the code that decides it. Shows no value. With a
+   * token_id the caller must be able to read the token.
+   *
+   * @generated from rpc cloakroom.v1.PermissionService.ExplainAccess
+   */
+  explainAccess: {
+    methodKind: "unary";
+    input: typeof ExplainAccessRequestSchema;
+    output: typeof ExplainAccessResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_cloakroom_v1_applications, 2);
