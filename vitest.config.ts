@@ -14,7 +14,7 @@ export default defineConfig({
     maxWorkers: 3,
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.
     maxConcurrency: 32,
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
   },
 });

@@ -12,6 +12,7 @@ const guides = [
   { name: "client", file: "clients/typescript/README.md" },
   ...readdirSync("docs")
     .filter((file) => file.endsWith(".md") && !INTERNAL.has(basename(file, ".md")))
+    .toSorted()
     .map((file) => ({ name: basename(file, ".md"), file: join("docs", file) })),
 ];
 

@@ -9,13 +9,13 @@ import {
   deleteApplicationKey,
   insertApplicationKey,
   keysOfApplication,
-  listApplicationKeys,
+  listApplicationKeyRows,
   readApplicationKey,
 } from "../store/application-keys.js";
 import {
   deleteApplication,
   insertApplication,
-  listApplications,
+  listApplicationRows,
   readApplication,
   updateApplication,
 } from "../store/applications.js";
@@ -78,13 +78,13 @@ export async function getApplication(tx: Transaction, keys: TenantKeys, actor: A
 }
 
 /** A page, newest first. Ids and types restrict it if not empty. */
-export async function pageOfApplications(
+export async function listApplications(
   tx: Transaction,
   keys: TenantKeys,
   actor: Actor,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
 ): Promise<Page<Application>> {
-  const { items, total } = await tx.query(listApplications, listing);
+  const { items, total } = await tx.query(listApplicationRows, listing);
   const keyRows = await Promise.all(items.map(({ id }) => tx.query(keysOfApplication, id)));
   writeLog(tx, logEntry(actor, "application", ALL, "list"));
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
@@ -175,14 +175,14 @@ export async function getKey(
 }
 
 /** A page, newest first. An application without keys has an empty page; a missing application is an error. */
-export async function pageOfKeys(
+export async function listApplicationKeys(
   tx: Transaction,
   actor: Actor,
   listing: PageRequest & { readonly applicationId: Uuid },
 ): Promise<Page<ApplicationKey>> {
   const [application, page] = await Promise.all([
     tx.query(readApplication, listing.applicationId),
-    tx.query(listApplicationKeys, listing),
+    tx.query(listApplicationKeyRows, listing),
   ]);
   if (!application) throw notFound("application");
   writeLog(tx, logEntry(actor, "application_key", ALL, "list"));

@@ -1,4 +1,5 @@
 import type { Actor } from "../audit/actor.js";
+import type { AuditContext, Via } from "../audit/audit-context.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Proof } from "../memory/memory-lease.js";
@@ -37,7 +38,12 @@ export interface Caller {
   readonly settings: TenantSettings;
   /** The tenant's revision at which the caller was read. It guards every transaction of the caller. */
   readonly revision: number;
+  /** What log rows say of the request. */
+  readonly context: AuditContext;
 }
+
+/** A caller as it is known before its request, and remembered for others. */
+export type KnownCaller = Omit<Caller, "context">;
 
 /** What a credential proves about its holder. Decides how much memory its request bodies may take. */
 export function keyProofOf(caller: Caller): Proof {
@@ -45,21 +51,26 @@ export function keyProofOf(caller: Caller): Proof {
   return { kind: "key", tenantId, applicationId: actorOf(caller).id, sessionId: session?.id };
 }
 
-/** In the log a session acts as its public application, and a person as a user. */
-export function actorOf({ principal }: Caller): Actor {
+/** In the log a session acts as its public application, and a person as a user by a sign-in. */
+export function actorOf({ principal, keyId, session, context }: Caller): Actor {
   return principal.kind === "person"
-    ? { id: principal.userId, type: "user" }
-    : { id: principal.id, type: "application" };
+    ? { id: principal.userId, type: "user", keyId: principal.signInId, context }
+    : { id: principal.id, type: "application", keyId: keyId ?? session?.id, context };
+}
+
+/** The same caller acting through a proxy or reactor. */
+export function through(caller: Caller, via: Via): Caller {
+  return { ...caller, context: { ...caller.context, via } };
 }
 
 /** The application of a caller. @throws {Fault} permission_denied for a person. */
-export function applicationOf({ principal }: Caller): ApplicationPrincipal {
+export function applicationOf({ principal }: Pick<Caller, "principal">): ApplicationPrincipal {
   if (principal.kind === "application") return principal;
   throw new Fault("permission_denied", "Only the key of an application may do this.");
 }
 
 /** The person of a caller. @throws {Fault} permission_denied for the key of an application. */
-export function personOf({ principal }: Caller): PersonPrincipal {
+export function personOf({ principal }: Pick<Caller, "principal">): PersonPrincipal {
   if (principal.kind === "person") return principal;
   throw new Fault("permission_denied", "Only a person who is signed in may do this.");
 }

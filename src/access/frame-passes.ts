@@ -43,6 +43,12 @@ function textOf({ kind, tenantId, hash }: KeyName): string {
   return `${kind}_${compactUuid(tenantId)}_${hash.toString("base64url")}`;
 }
 
+/** The public application of a key. */
+interface FramedApplication {
+  readonly id: Uuid;
+  readonly origins: readonly string[];
+}
+
 /** What a frame of a key gets with its document. */
 export interface FramePass {
   readonly origins: readonly string[];
@@ -59,7 +65,7 @@ export class FramePasses {
   readonly #database: Database;
   readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
-  readonly #origins = new LRUCache<string, readonly string[]>({ max: 10_000, ttl: CACHED_MS });
+  readonly #applications = new LRUCache<string, FramedApplication>({ max: 10_000, ttl: CACHED_MS });
   readonly #lookUps = new Semaphore(AT_ONCE, WAITING);
 
   constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
@@ -70,44 +76,50 @@ export class FramePasses {
 
   /** Returns undefined for a key that does not exist, or is no longer valid. */
   async issue(key: KeyName): Promise<FramePass | undefined> {
-    const origins = await this.#originsOf(key);
-    if (!origins) return undefined;
+    const application = await this.#applicationOf(key);
+    if (!application) return undefined;
+    const { origins } = application;
     const until = (this.#clock.now() + LIFETIME_MS).toString(36);
     const keys = await this.#keyring.of(key.tenantId);
     return { origins, pass: `${until}.${proof(keys, key, until).toString("base64url")}` };
   }
 
   /**
-   * Checks what a frame sends as `<pass> <origin of the page>`.
+   * Checks what a frame sends as `<pass> <name of its key> <origin of the page>`. The request has that key, or the key of
+   * a session of the same application, which the frame created.
    * @throws {Fault} permission_denied if the pass is for another key, is over, or the origin is no longer allowed.
    */
   async require(sent: string, apiKey: string | undefined): Promise<void> {
-    const [pass = "", origin = ""] = sent.split(" ");
-    const key = parseKey(apiKey ?? "");
-    if (!key || (key.kind !== "pub" && key.kind !== "ses")) throw refusal("was loaded with another key");
-    const name: KeyName = { kind: key.kind, tenantId: key.tenantId, hash: key.hash };
+    const [pass = "", keyName = "", origin = ""] = sent.split(" ");
+    const framed = parseKeyName(keyName);
+    const used = parseKey(apiKey ?? "");
+    if (!framed || !used || framed.tenantId !== used.tenantId) throw otherKey();
     const [until = "", given = ""] = pass.split(".");
-    const keys = await this.#keyring.of(name.tenantId);
-    if (!isProof(proof(keys, name, until), Buffer.from(given, "base64url"))) {
-      throw refusal("was loaded with another key");
-    }
+    const keys = await this.#keyring.of(framed.tenantId);
+    if (!isProof(proof(keys, framed, until), Buffer.from(given, "base64url"))) throw otherKey();
     if (!(Number.parseInt(until, 36) > this.#clock.now())) throw refusal("was loaded too long ago. Reload the page");
-    const origins = await this.#originsOf(name);
-    if (!origins?.includes(origin)) throw refusal("is in a page that is not in allowed_origins of its application");
+    const application = await this.#applicationOf(framed);
+    if (!application?.origins.includes(origin)) {
+      throw refusal("is in a page that is not in allowed_origins of its application");
+    }
+    if (used.hash.equals(framed.hash)) return;
+    if (used.kind !== "ses") throw otherKey();
+    const session = await this.#applicationOf({ kind: "ses", tenantId: used.tenantId, hash: used.hash });
+    if (session?.id !== application.id) throw otherKey();
   }
 
-  async #originsOf(key: KeyName): Promise<readonly string[] | undefined> {
+  async #applicationOf(key: KeyName): Promise<FramedApplication | undefined> {
     const name = textOf(key);
-    const known = this.#origins.get(name);
+    const known = this.#applications.get(name);
     if (known) return known;
     if (this.#lookUps.isFull) throw unavailable("too many frames are loaded at once");
     const found = await this.#lookUps.run(() => this.#find(key));
-    if (found) this.#origins.set(name, found);
+    if (found) this.#applications.set(name, found);
     return found;
   }
 
-  async #find({ kind, tenantId, hash }: KeyName): Promise<readonly string[] | undefined> {
-    const run = this.#database.fast.run.bind(this.#database.fast);
+  async #find({ kind, tenantId, hash }: KeyName): Promise<FramedApplication | undefined> {
+    const run = this.#database.shared.run.bind(this.#database.shared);
     if (kind === "ses") {
       const session = await run(tenantId, "unguarded", (tx) => tx.query(findSession, hash));
       if (!session) return undefined;
@@ -120,15 +132,20 @@ export class FramePasses {
     return this.#allowedBy(tenantId, row);
   }
 
-  async #allowedBy(tenantId: TenantId, row: CredentialRow & { readonly application_id: Uuid }) {
+  async #allowedBy(tenantId: TenantId, row: CredentialRow): Promise<FramedApplication | undefined> {
     if (row.type !== "public") return undefined;
     const keys = await this.#keyring.of(tenantId, row.revision);
-    return openRights(keys, tenantId, row.application_id, row.type, row).allowedOrigins;
+    const { allowedOrigins: origins } = openRights(keys, tenantId, row.application_id, row.type, row);
+    return { id: row.application_id, origins };
   }
 }
 
 function proof(keys: TenantKeys, key: KeyName, until: string): Buffer {
   return proofOf(keys.proof, ["cloakroom/frame/1", textOf(key), until]);
+}
+
+function otherKey(): Fault {
+  return refusal("was loaded with another key");
 }
 
 function refusal(reason: string): Fault {

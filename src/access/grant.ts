@@ -84,21 +84,41 @@ export class Grant {
     return allowed && moreCareful(own, allowed);
   }
 
+  #ruleFor(
+    permission: TokenPermission,
+    token: TokenPlace,
+    refusals?: Map<AccessRule, RuleRefusal>,
+  ): AccessRule | undefined {
+    return this.rules.find((each) => {
+      const refusal = refusalBy(each, permission, token);
+      if (refusal !== undefined) refusals?.set(each, refusal);
+      return refusal === undefined;
+    });
+  }
+
   #ownTransform(
     permission: TokenPermission,
     token: TokenPlace,
     layers: (readonly AccessStep[])[] | undefined,
   ): Transform | undefined {
     const refusals = layers && new Map<AccessRule, RuleRefusal>();
-    const rule = this.rules.find((each) => {
-      const refusal = refusalBy(each, permission, token);
-      if (refusal !== undefined) refusals?.set(each, refusal);
-      return refusal === undefined;
-    });
+    const rule = this.#ruleFor(permission, token, refusals);
     const isHeld = this.#permissions.has(permission);
     if (refusals) layers.push(stepsOf(this.rules, refusals, rule, isHeld));
     if (rule) return rule.transform;
     return isHeld ? IMPLICIT_TRANSFORM[permission] : undefined;
+  }
+
+  /** Whether the rule that decides over a token, or a rule that limits it, asks for a reason. */
+  asksReason(permission: TokenPermission, token: TokenPlace): boolean {
+    const rule = this.#ruleFor(permission, token);
+    return (rule?.requiresReason ?? false) || (this.#within?.asksReason(permission, token) ?? false);
+  }
+
+  /** Whether any rule with the permission asks for a reason. */
+  mayAskReason(permission: TokenPermission): boolean {
+    const asks = this.rules.some((rule) => rule.requiresReason && rule.permissions.includes(permission));
+    return asks || (this.#within?.mayAskReason(permission) ?? false);
   }
 
   /**

@@ -43,7 +43,11 @@ export function deniedWith(
   entityId: string,
   remark: string,
 ): Denied {
-  return new Denied(caller.tenantId, fault, logEntry(actorOf(caller), entityType, entityId, "refuse", remark));
+  return new Denied(
+    caller.tenantId,
+    fault,
+    logEntry(actorOf(caller), entityType, entityId, "refuse", { remark, outcome: "denied", code: fault.code }),
+  );
 }
 
 /**
@@ -52,7 +56,7 @@ export function deniedWith(
  * @throws {Fault} unavailable if the row cannot be written.
  */
 export async function recordDenial(database: Database, { tenantId, fault, entry }: Denied): Promise<Fault> {
-  await database.fast.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
+  await database.shared.run(tenantId, "unguarded", async (tx) => writeLog(tx, entry));
   return fault;
 }
 

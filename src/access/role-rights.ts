@@ -69,5 +69,5 @@ function everywhere(transform: Transform, permissions: readonly TokenPermission[
 
 function ruleOn(transform: Transform, permissions: readonly TokenPermission[]): AccessRule {
   const scope = { kind: "container", container: storedContainer("/") } as const;
-  return { description: undefined, priority: 1, scope, transform, permissions };
+  return { description: undefined, priority: 1, scope, transform, permissions, requiresReason: false };
 }

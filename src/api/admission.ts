@@ -40,16 +40,14 @@ export interface MethodAdmission {
 }
 
 export function createAdmission(desc: DescMethod, parts: AdmissionParts): MethodAdmission {
-  const { authenticator, database, framePasses } = parts;
+  const { authenticator, database } = parts;
   const policy = getOption(desc, policyOption);
   const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
   const personOf = admitPerson(desc, parts);
 
   const authorizeKey = async (head: RequestHead, key: string | undefined): Promise<Caller | undefined> => {
     if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
-    const caller = await authenticator.authenticate(key);
-    const framePass = head.header(FRAME_PASS_HEADER);
-    if (framePass !== undefined) await framePasses?.require(framePass, key);
+    const caller = await callerOfKey(parts, head, key);
     if (policy.auth === AuthMode.OPTIONAL) return caller;
     if (missingFrom(caller) === undefined) {
       // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
@@ -59,7 +57,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
     }
     // Cached rights may be stale and denials are not revision-checked, so reload before denying.
     authenticator.forget(key ?? "");
-    const current = await authenticator.authenticate(key);
+    const current = await authenticator.authenticate(key, head.audit.context);
     const missing = missingFrom(current);
     if (missing) throw await recordDenial(database, lacking(current, missing));
     return current;
@@ -67,7 +65,9 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
 
   const authorize = async (head: RequestHead, credential: Credential): Promise<Caller | undefined> => {
     if (policy.auth === AuthMode.PERSON || policy.auth === AuthMode.SIGNING_IN || credential.kind === "sign_in") {
-      return personOf(head, credential);
+      const person = await personOf(head, credential);
+      if (person) await requireFitReason(database, head, person);
+      return person;
     }
     return authorizeKey(head, credential.text);
   };
@@ -81,7 +81,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
       };
       const caller = await authorize(head, credential);
       if (caller) {
-        database.fast.requireRoom(caller.tenantId);
+        database.shared.requireRoom(caller.tenantId);
         head.memory.prove(keyProofOf(caller));
       }
       return { head, caller, renew };
@@ -100,6 +100,28 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
   };
 }
 
+/** Authenticates a key, and checks what the request has beside it. */
+async function callerOfKey(
+  { authenticator, database, framePasses }: AdmissionParts,
+  head: RequestHead,
+  key: string | undefined,
+): Promise<Caller> {
+  const caller = await authenticator.authenticate(key, head.audit.context);
+  const framePass = head.header(FRAME_PASS_HEADER);
+  if (framePass !== undefined) await framePasses?.require(framePass, key);
+  await requireFitReason(database, head, caller);
+  return caller;
+}
+
+/** @throws {Fault} reason_invalid, with a log row, for a reason that cannot be accepted. */
+async function requireFitReason(
+  database: Database,
+  { audit: { badReason } }: RequestHead,
+  caller: Caller,
+): Promise<void> {
+  if (badReason) throw await recordDenial(database, reasonRefused(caller, badReason));
+}
+
 /** Finds a permission that a caller lacks: any of `all`, or the first of `oneOf` where it holds none of these. */
 function permissionCheck(
   all: readonly Permission[],
@@ -114,6 +136,10 @@ function permissionCheck(
 function unauthorizedSession(caller: Caller, id: Uuid): Denied {
   const fault = new Fault("permission_denied", "The session is not authorized.");
   return deniedWith(caller, fault, "session", id, "not authorized");
+}
+
+function reasonRefused(caller: Caller, fault: Fault): Denied {
+  return deniedWith(caller, fault, "application", actorOf(caller).id, "reason");
 }
 
 /** A known key asked for what it may not do at all. */

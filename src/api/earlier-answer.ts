@@ -22,7 +22,7 @@ export async function earlierAnswer<Output extends DescMessage>(
   // An internal error says nothing of the request: the client will retry.
   if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
   const earlier = await recordingDenials(database, () =>
-    database.fast.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),
+    database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),
   );
   if (earlier?.kind === "running") throw stillRunning();
   return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;

@@ -13,6 +13,8 @@ export const FAULT_TABLE: Readonly<Record<FaultCode, FaultEntry>> = {
   validation_failed: { http: 400, rpc: Code.InvalidArgument, title: "One or more validation errors occurred." },
   unauthenticated: { http: 401, rpc: Code.Unauthenticated, title: "Unauthorized" },
   permission_denied: { http: 403, rpc: Code.PermissionDenied, title: "Forbidden" },
+  reason_required: { http: 403, rpc: Code.PermissionDenied, title: "Forbidden" },
+  reason_invalid: { http: 400, rpc: Code.InvalidArgument, title: "The reason is not valid." },
   not_found: { http: 404, rpc: Code.NotFound, title: "Not Found" },
   method_not_allowed: { http: 405, rpc: Code.Unimplemented, title: "Method Not Allowed" },
   destination_timeout: { http: 408, rpc: Code.DeadlineExceeded, title: "The destination did not answer in time." },

@@ -11,7 +11,9 @@ export interface InflatingCall {
    * Reserves memory for the inflated message, which may be a thousand times larger than the received one.
    * @throws {ConnectError} if there is no memory.
    */
-  reserve(bytes: number): void;
+  reserve(bytes: number): Promise<void>;
+  /** Releases what a completely inflated message does not need. */
+  end(bytes: number): void;
   /** Checks an inflated message before it is parsed. @throws {ConnectError} to refuse it. */
   check(message: Uint8Array): void;
 }
@@ -52,14 +54,14 @@ async function inflate(
       if (size > mostBytes) throw new ConnectError(`message is larger than ${mostBytes} bytes`, Code.ResourceExhausted);
       if (size > reserved) {
         reserved = stepFor(size, mostBytes);
-        // Does not wait: the compressed message holds memory already, and two calls would wait for each other's.
-        call?.reserve(reserved);
+        await call?.reserve(reserved);
       }
       pieces.push(piece);
     }
   } catch (error) {
     throw ConnectError.from(error, Code.InvalidArgument);
   }
+  call?.end(size);
   const message = Buffer.concat(pieces);
   call?.check(message);
   return message;

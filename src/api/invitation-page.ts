@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
-import type { InvitationDesk, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
+import type { InvitationAcceptance, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
 import { INVITATION_PATH, parseLink } from "../tenancy/invitation-link.js";
+import { auditOf } from "./audit-of.js";
 import { memoryOf } from "./memory-of.js";
 import type { Observe } from "./observation.js";
 import { answerPage, escaped, type Shown } from "./page.js";
@@ -15,22 +16,26 @@ const LONGEST_NAME = 200;
 const PORTAL = { config: { rateScope: "portal" } } as const;
 
 /** Serves the page behind the link of an invitation to anyone with the link. */
-export function registerInvitationPage(app: FastifyInstance, desk: InvitationDesk, observe: Observe): void {
+export function registerInvitationPage(
+  app: FastifyInstance,
+  invitations: InvitationAcceptance,
+  observe: Observe,
+): void {
   const page = { observe, rpc: "AcceptInvitation", route: ROUTE };
   // Programs that scan mails open links: only the button changes anything.
   app.get(ROUTE, PORTAL, (request, reply) =>
-    answerPage(page, request, reply, async () => showInvitation(await desk.look(linkOf(request)))),
+    answerPage(page, request, reply, async () => showInvitation(await invitations.look(linkOf(request)))),
   );
   app.post(ROUTE, PORTAL, (request, reply) =>
     answerPage(page, request, reply, async () => {
       const link = linkOf(request);
-      const invited = await desk.look(link);
+      const invited = await invitations.look(link);
       const presented = parseLink(link);
       if (!invited || !presented) return showInvitation(undefined);
       const { tenantId, invitationId } = presented;
       memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
-      return showInvitation(await desk.accept(link, names));
+      return showInvitation(await invitations.accept(link, names, auditOf(request.raw).context));
     }),
   );
 }

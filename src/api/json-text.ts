@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { afterOthers } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
@@ -22,11 +23,13 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
 /**
  * Parses JSON by the rules of every protocol: UTF-8, bounded structure, and no number whose digits a double does not
- * keep.
+ * keep. Works on a large one in several turns of the event loop.
  * @throws {Fault} malformed_body or validation_failed.
  */
-export function parseJsonBytes(bytes: Uint8Array): Json {
+export async function readJsonBytes(bytes: Uint8Array): Promise<Json> {
+  await afterOthers(bytes.length);
   const text = decodeJson(bytes);
+  await afterOthers(bytes.length);
   try {
     return parseExactJson(text);
   } catch (error) {
@@ -41,7 +44,18 @@ export function parseJsonBytes(bytes: Uint8Array): Json {
  * @returns its text.
  */
 export function checkJsonBytes(bytes: Uint8Array): string {
+  return checked(decodeJson(bytes));
+}
+
+/** The same in several turns of the event loop for a large message. */
+export async function readCheckedJson(bytes: Uint8Array): Promise<string> {
+  await afterOthers(bytes.length);
   const text = decodeJson(bytes);
+  await afterOthers(bytes.length);
+  return checked(text);
+}
+
+function checked(text: string): string {
   try {
     checkExactNumbers(text);
   } catch (error) {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import { ambiguityOf } from "./ambiguous-request.js";
+import { openAudit } from "./audit-of.js";
 import { isHealthCheck } from "./health.js";
 import { createLoadShedder, summed } from "./load-shedder.js";
 import { openMemory } from "./memory-of.js";
@@ -48,6 +49,7 @@ export function createListener(
     edge.inFlight.begin(response);
     if (shed(request, response)) return;
     openMemory(options.memory, options.readClient, request, response);
+    openAudit(options.readAddress, request);
     if (!fastPath(request, response) && !proxy(request, response)) app.routing(request, response);
   };
 }
@@ -56,11 +58,11 @@ function loadShedderOf(
   { overload, log, meters }: ServerOptions,
   { admit }: RequestEdge,
 ): ReturnType<typeof createLoadShedder> {
-  const turnedAway = summed((times) =>
+  const reportShed = summed((times) =>
     log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
   );
   return createLoadShedder(overload, admit, () => {
-    meters.turnedAway();
-    turnedAway();
+    meters.requestShed();
+    reportShed();
   });
 }

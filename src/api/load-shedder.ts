@@ -15,12 +15,12 @@ export interface Overload {
  * cost a third of serving, refusals would saturate the server at twice its capacity. RPC calls are refused a little
  * later, in the form of their protocol.
  * @param begin assigns the request its trace id, and the response its headers.
- * @param onTurnedAway called for each refused request.
+ * @param onShed called for each request that is refused.
  */
 export function createLoadShedder(
   overload: Overload,
   begin: (request: IncomingMessage, response: ServerResponse) => string,
-  onTurnedAway: () => void,
+  onShed: () => void,
 ): LoadShedder {
   return (request, response) => {
     const apiKey = request.headers["bt-api-key"];
@@ -28,7 +28,7 @@ export function createLoadShedder(
     const fault = overload.refusalOf(apiKey);
     if (!fault) return false;
     refuseRequest(request, response, fault, begin(request, response));
-    onTurnedAway();
+    onShed();
     return true;
   };
 }

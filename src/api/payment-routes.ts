@@ -3,8 +3,8 @@ import { Fault } from "../base/fault.js";
 import { readAddress } from "../payments/addresses.js";
 import type { Incoming } from "../payments/incoming.js";
 import type { Payment } from "../payments/payment.js";
-import { type ApprovalDesk, type ApprovalView, CHOICES, type Choice } from "../payments/simulator/approve.js";
-import type { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
+import { type ApprovalView, CHOICES, type Choice, type SimulatedApprovals } from "../payments/simulator/approve.js";
+import type { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import type { ThreeDSSession } from "../payments/three-ds/session.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { memoryOf } from "./memory-of.js";
@@ -23,10 +23,10 @@ export const SIMULATOR_PATH = "/simulator/approvals";
 export const CHALLENGE_PATH = "/3ds/challenges";
 
 /** The services behind the routes. */
-export interface PaymentDesks {
+export interface PaymentHandlers {
   readonly incoming: Incoming;
-  readonly approvals: ApprovalDesk;
-  readonly challenges: ChallengeDesk;
+  readonly approvals: SimulatedApprovals;
+  readonly challenges: SimulatedChallenges;
 }
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
@@ -37,7 +37,7 @@ const PORTAL = { config: { rateScope: "portal" } } as const;
  */
 export function registerPaymentRoutes(
   app: FastifyInstance,
-  { incoming, approvals: desk, challenges }: PaymentDesks,
+  { incoming, approvals, challenges }: PaymentHandlers,
   observe: Observe,
 ): void {
   registerChallenges(app, challenges, observe);
@@ -67,17 +67,17 @@ export function registerPaymentRoutes(
   );
   app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
-      const view = await desk.look(addressOf(request));
+      const view = await approvals.look(addressOf(request));
       if (!view) throw new Fault("not_found", "There is no such payment.");
       return showApproval(view);
     }),
   );
   app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
-      if (!(await desk.look(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
+      if (!(await approvals.look(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
       proveAddress(request);
       const choice = await readChoice(request);
-      const view = await desk.decide(addressOf(request), choice);
+      const view = await approvals.decide(addressOf(request), choice);
       if (!view) throw new Fault("not_found", "There is no such payment.");
       reply.header("location", view.returnUrl);
       return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
@@ -86,19 +86,19 @@ export function registerPaymentRoutes(
 }
 
 /** The page of the simulated issuer, for 3DS sessions. */
-function registerChallenges(app: FastifyInstance, desk: ChallengeDesk, observe: Observe): void {
+function registerChallenges(app: FastifyInstance, challenges: SimulatedChallenges, observe: Observe): void {
   const route = `${CHALLENGE_PATH}/:address`;
   app.get(route, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
-      showChallenge(await desk.look(addressOf(request))),
+      showChallenge(await challenges.look(addressOf(request))),
     ),
   );
   app.post(route, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
-      if (!(await desk.look(addressOf(request)))) return showChallenge(undefined);
+      if (!(await challenges.look(addressOf(request)))) return showChallenge(undefined);
       proveAddress(request);
       const choice = await readChoice(request);
-      return showChallenge(await desk.decide(addressOf(request), choice));
+      return showChallenge(await challenges.decide(addressOf(request), choice));
     }),
   );
 }

@@ -25,14 +25,14 @@ export function admitPerson(
 ): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
   const cell = roleCellOf(desc);
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
-  return async ({ visit }, credential) => {
+  return async ({ visit, audit }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
       throw invalid("BT-API-KEY", "must not be sent: this is for people in a browser");
     }
     if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
     visit.requireOwnPage();
     if (isSigningIn) return undefined;
-    const caller = await people.authenticate(credential.text ?? "", visit.isIdle);
+    const caller = await people.authenticate(credential.text ?? "", visit.isIdle, audit.context);
     const refused = refusal(desc, cell, caller);
     if (refused) throw await recordDenial(database, refused);
     return caller;

@@ -5,17 +5,32 @@ import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { Fault } from "../base/fault.js";
 import { BodyFault } from "../memory/body-fault.js";
 import { BodyTooLarge, collectBody, endOfSignal } from "../memory/collect-body.js";
+import { CompressedBodyMemory } from "../memory/compressed-body-memory.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import { announcedBytes } from "./announced-bytes.js";
-import { memoryOf } from "./memory-of.js";
+import { malformed } from "./json-text.js";
 import { requireBoundedMessage } from "./message-structure.js";
 
 /** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_BYTES = 5;
 /** The flag of a compressed message. */
 export const COMPRESSED = 1;
+/** A unary call sends one, and a frame of trailers. A million empty frames held the event loop for 80 ms. */
+export const MAX_FRAMES = 100;
 
 const GRPC = /^application\/grpc(?:-web)?(?:\+proto)?(?:;|$)/i;
 const CONNECT_BINARY = /^application\/proto(?:;|$)/i;
+
+/** The memory of a call's body and messages. */
+export type CallMemory = RequestMemory | CompressedBodyMemory;
+
+/** @param messageBytes size limit of a message, compressed or inflated. */
+export function callMemory({ headers }: IncomingMessage, memory: RequestMemory, messageBytes: number): CallMemory {
+  const encodings = [headers["grpc-encoding"], headers["content-encoding"]].flat();
+  return encodings.every((encoding) => isPlain(encoding ?? null))
+    ? memory
+    : new CompressedBodyMemory(memory, messageBytes);
+}
 
 /**
  * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and checked
@@ -27,10 +42,13 @@ export async function* checkedBody(
   { header, signal }: UniversalServerRequest,
   method: DescMethod,
   messageBytes: number,
+  memory: CallMemory,
 ): AsyncGenerator<Uint8Array> {
   const type = header.get("content-type") ?? "";
   const overhead = type.startsWith("application/grpc") ? PREFIX_BYTES : 0;
-  const bytes = await collected(raw, signal, messageBytes, overhead);
+  const bytes = await collected(raw, memory, signal, messageBytes, overhead);
+  if (memory instanceof CompressedBodyMemory && GRPC.test(type) && !hasCompressedFrame(bytes))
+    memory.endPlain(bytes.length);
   if (GRPC.test(type)) checkFrames(method, bytes);
   else if (CONNECT_BINARY.test(type) && isPlain(header.get("content-encoding"))) {
     requireBoundedMessage(method.input, bytes);
@@ -40,13 +58,14 @@ export async function* checkedBody(
 
 async function collected(
   raw: IncomingMessage,
+  memory: CallMemory,
   signal: AbortSignal,
   messageBytes: number,
   overhead: number,
 ): Promise<Buffer> {
   const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: endOfSignal(signal) };
   try {
-    return await collectBody(raw, memoryOf(raw), limits);
+    return await collectBody(raw, memory, limits);
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (error instanceof BodyTooLarge) throw messageTooLarge(error.maxBytes - overhead, messageBytes);
@@ -63,11 +82,23 @@ export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFa
 
 /** Connect rejects incomplete frames, in the form of each protocol. */
 function checkFrames(method: DescMethod, bytes: Buffer): void {
-  for (let start = 0; start + PREFIX_BYTES <= bytes.length; ) {
+  for (const { flags, from, to } of framesIn(bytes)) {
+    if (flags === 0 && to <= bytes.length) requireBoundedMessage(method.input, bytes.subarray(from, to));
+  }
+}
+
+function hasCompressedFrame(bytes: Buffer): boolean {
+  for (const { flags } of framesIn(bytes)) if (flags & COMPRESSED) return true;
+  return false;
+}
+
+function* framesIn(bytes: Buffer) {
+  let frames = 0;
+  for (let start = 0; start + PREFIX_BYTES <= bytes.length; frames += 1) {
+    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
     const from = start + PREFIX_BYTES;
     const to = from + bytes.readUInt32BE(start + 1);
-    if (bytes.readUInt8(start) === 0 && to <= bytes.length)
-      requireBoundedMessage(method.input, bytes.subarray(from, to));
+    yield { flags: bytes.readUInt8(start), from, to };
     start = to;
   }
 }

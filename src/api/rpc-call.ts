@@ -4,6 +4,7 @@ import { ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../base/fault.js";
+import { CompressedBodyMemory } from "../memory/compressed-body-memory.js";
 import type { Admission } from "./admission.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { type InflatingCall, inflatingFor } from "./inflation.js";
@@ -12,7 +13,7 @@ import { requireBoundedMessage } from "./message-structure.js";
 import { type Observation, toFault } from "./observation.js";
 import { rateRefusalOf } from "./rate-gate.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
-import { checkedBody } from "./rpc-body.js";
+import { type CallMemory, callMemory, checkedBody } from "./rpc-body.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { faultOf, readRefusal, refusalIn } from "./rpc-refusal.js";
@@ -70,9 +71,11 @@ async function answerOf(
   call: RpcCall,
   limits: RpcLimits,
 ): Promise<UniversalServerResponse> {
-  const body = withRefusals(call, checkedBody(call.raw, request, handler.method, limits.messageBytes));
+  const memory = callMemory(call.raw, memoryOf(call.raw), limits.messageBytes);
+  const body = withRefusals(call, checkedBody(call.raw, request, handler.method, limits.messageBytes, memory));
   try {
-    const response = await inflatingFor(inflatingCall(call, handler.method), () => handler({ ...request, body }));
+    const inflating = inflatingCall(call, handler.method, memory);
+    const response = await inflatingFor(inflating, () => handler({ ...request, body }));
     // Negotiated but unused: responses are never compressed.
     response.header?.delete("grpc-encoding");
     return await inOurWords(response, request, call, limits);
@@ -97,18 +100,25 @@ async function* withRefusals(call: RpcCall, body: AsyncGenerator<Uint8Array>): A
   }
 }
 
-function inflatingCall(call: RpcCall, method: DescMethod): InflatingCall {
+function inflatingCall(call: RpcCall, method: DescMethod, memory: CallMemory): InflatingCall {
   const isBinary = !/json/i.test(call.raw.headers["content-type"] ?? "");
-  const refusing = (run: () => void) => {
-    try {
-      run();
-    } catch (error) {
-      throw refusedWith(call, error);
-    }
-  };
+  const inflated = memory instanceof CompressedBodyMemory ? memory : undefined;
   return {
-    reserve: (bytes) => refusing(() => memoryOf(call.raw).reserveNow(bytes)),
-    check: (message) => refusing(() => isBinary && requireBoundedMessage(method.input, message)),
+    async reserve(bytes) {
+      try {
+        await inflated?.reserveInflated(bytes);
+      } catch (error) {
+        throw refusedWith(call, error);
+      }
+    },
+    end: (bytes) => inflated?.endInflation(bytes),
+    check(message) {
+      try {
+        if (isBinary) requireBoundedMessage(method.input, message);
+      } catch (error) {
+        throw refusedWith(call, error);
+      }
+    },
   };
 }
 

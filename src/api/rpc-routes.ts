@@ -12,6 +12,7 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
+import { auditOf } from "./audit-of.js";
 import type { Visits } from "./browser/visits.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { QUESTION_LIMITS } from "./health.js";
@@ -104,6 +105,9 @@ async function gate(pipeline: Pipeline, context: HandlerContext, { observe, visi
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
   const head = {
     ...{ traceId, signal: context.signal, memory: memoryOf(call.raw), header },
+    get audit() {
+      return auditOf(call.raw);
+    },
     visit: visits.of(call.raw),
   };
   call.admission = await admitCall(pipeline, head, call.observation);

@@ -45,7 +45,7 @@ export class ChainHistory {
     if (!attestation) return undefined;
     const { number, mac } = attestation.seal;
     if (number === 0) return { isContradicted: false };
-    const seal = await parts.database.slow.run(tenantId, "unguarded", (tx) => tx.query(readSeal, number));
+    const seal = await parts.database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readSeal, number));
     if (seal?.mac.equals(mac)) return { isContradicted: false };
     this.note(tenantId, number);
     return { isContradicted: true };

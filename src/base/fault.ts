@@ -6,6 +6,8 @@ export const FAULT_CODES = [
   "validation_failed",
   "unauthenticated",
   "permission_denied",
+  "reason_required",
+  "reason_invalid",
   "not_found",
   "method_not_allowed",
   "destination_timeout",

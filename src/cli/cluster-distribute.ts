@@ -1,4 +1,4 @@
-import { distributeVault, vaultDistributionStatements } from "../vault/vault.js";
+import { distributeVault, vaultDistributionStatements } from "../vault/prepare-vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 /** The limit of Citus. */

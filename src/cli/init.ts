@@ -1,4 +1,4 @@
-import { initVault } from "../vault/vault.js";
+import { initVault } from "../vault/prepare-vault.js";
 import type { Command } from "./command.js";
 
 export const init: Command = {

@@ -24,7 +24,8 @@ export const keysList: Command = {
         state: retired_at ? "retired" : "current",
       }));
       const keys: Readonly<Record<string, unknown>>[] = [];
-      for (const tenantId of tenant ? [tenant] : await allTenants(owner)) keys.push(...(await keysOf(vault, tenantId)));
+      for (const tenantId of tenant ? [tenant] : await listTenants(owner))
+        keys.push(...(await keysOf(vault, tenantId)));
       if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
       answer([...roots, ...keys]);
     } finally {
@@ -33,7 +34,7 @@ export const keysList: Command = {
   },
 };
 
-async function allTenants(owner: Sql): Promise<TenantId[]> {
+async function listTenants(owner: Sql): Promise<TenantId[]> {
   const all: TenantId[] = [];
   for (;;) {
     const page = await listTenantIds(owner, all.at(-1));
@@ -43,7 +44,7 @@ async function allTenants(owner: Sql): Promise<TenantId[]> {
 }
 
 async function keysOf({ database }: Vault, tenantId: TenantId): Promise<Readonly<Record<string, unknown>>[]> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  const rows = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
   const versionOf = (purpose: string) =>
     rows.find((row) => row.purpose === purpose && row.state === "current")?.version ?? 0;
   const isRotating = rows.some(({ state }) => state === "retired");

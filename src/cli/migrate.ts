@@ -1,5 +1,6 @@
 import { systemClock } from "../base/clock.js";
-import { migrateVault, openVault } from "../vault/vault.js";
+import { migrateVault } from "../vault/prepare-vault.js";
+import { openVault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 
 export const migrate: Command = {

@@ -59,7 +59,7 @@ export class TransitClient {
     }
     if (answer.ok) return isJsonObject(answer.body.data) ? answer.body.data : {};
     if (answer.status === 400) return "refused";
-    throw this.#inOperatorsWords(answer);
+    throw this.#toOperatorError(answer);
   }
 
   #token(): Promise<string> {
@@ -76,7 +76,7 @@ export class TransitClient {
     const body = { role_id: roleId, secret_id: secretId.reveal() };
     const answer = await this.#send("auth/approle/login", body, undefined);
     if (!answer.ok) {
-      if (answer.status >= 500 || answer.status === 429) throw this.#inOperatorsWords(answer);
+      if (answer.status >= 500 || answer.status === 429) throw this.#toOperatorError(answer);
       throw new RootKeyDenied(
         `${this.#settings.origin} refuses the AppRole login (${answer.status}). Check CLOAKROOM_TRANSIT_ROLE_ID and CLOAKROOM_TRANSIT_SECRET_ID.`,
       );
@@ -131,7 +131,7 @@ export class TransitClient {
     });
   }
 
-  #inOperatorsWords({ status, errors }: Refusal): RootKeyDenied | RootKeyUnreachable {
+  #toOperatorError({ status, errors }: Refusal): RootKeyDenied | RootKeyUnreachable {
     const { origin, mount, keyName } = this.#settings;
     if (status >= 500 || status === 429) {
       const isSealed = errors.includes("sealed");

@@ -90,7 +90,7 @@ export class FailedRuns {
     const keys = await keyring.of(tenantId);
     const id = newUuid();
     const record = seal(keys.data, placeOf(tenantId, id), Buffer.from(JSON.stringify(writeRun(run, failure))));
-    await database.slow.run(tenantId, "unguarded", async (tx) => {
+    await database.bulk.run(tenantId, "unguarded", async (tx) => {
       const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
       tx.enqueue(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
       noteDue(tx, { kind: "failed_run", at: expiresAt });

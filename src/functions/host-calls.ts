@@ -14,6 +14,8 @@ import {
   type HostFetchRequest,
   type HostFetchResponse,
 } from "../sandbox/host-calls.js";
+import { HOST_CALL_BYTES } from "../sandbox/limits.js";
+import type { FetchedBytes } from "./fetched-bytes.js";
 import { FunctionFailed, readErrors } from "./function-failed.js";
 import type { HostCallsFor } from "./function-runner.js";
 
@@ -28,11 +30,8 @@ export interface ApiAnswer {
 /** Runs an API operation as an application, exactly as over REST: rights, validation and log rows included. */
 export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: AbortSignal) => Promise<ApiAnswer>;
 
-/** Larger than any answer that fits into the code's memory. */
-const MAX_FETCHED = 10 * 1024 * 1024;
-
 /** `bt` is the API under the application's rights; `fetch` goes through the egress guard in the tenant's own pool. */
-export function hostCallsOver(callApi: CallApi, agents: GuardedAgents): HostCallsFor {
+export function hostCallsOver(callApi: CallApi, agents: GuardedAgents, fetched: FetchedBytes): HostCallsFor {
   return (tenantId, application) => ({
     ...(application
       ? {
@@ -43,13 +42,13 @@ export function hostCallsOver(callApi: CallApi, agents: GuardedAgents): HostCall
           },
         }
       : {}),
-    fetch: guardedFetch(agents, tenantId),
+    fetch: guardedFetch(agents, tenantId, fetched),
   });
 }
 
 /** Makes requests in the tenant's own pool, under the rules for all tenants' code. */
-export function guardedFetch(agents: GuardedAgents, tenantId: TenantId): HostCalls["fetch"] {
-  return (request, signal) => fetchGuarded(agents, tenantId, request, signal);
+export function guardedFetch(agents: GuardedAgents, tenantId: TenantId, fetched: FetchedBytes): HostCalls["fetch"] {
+  return (request, signal) => fetchGuarded({ agents, tenantId, fetched }, request, signal);
 }
 
 /** Creates a token as an application. @throws {FunctionFailed} with the API's error. */
@@ -69,27 +68,33 @@ export async function createTokenFor(
   );
 }
 
+interface Fetching {
+  readonly agents: GuardedAgents;
+  readonly tenantId: TenantId;
+  readonly fetched: FetchedBytes;
+}
+
 async function fetchGuarded(
-  agents: GuardedAgents,
-  pool: string,
+  { agents, tenantId, fetched }: Fetching,
   { url, method, headers, body, timeoutMs }: HostFetchRequest,
   signal: AbortSignal,
 ): Promise<HostFetchResponse> {
   const cancelled = timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const response = await guardedRequest(agents, {
-      ...{ url, method, headers, pool, signal: cancelled, maxBodyBytes: MAX_FETCHED },
+      ...{ url, method, headers, pool: tenantId, signal: cancelled, maxBodyBytes: HOST_CALL_BYTES },
       body: body && bytesOf(body),
     });
     return {
       status: response.status,
       statusText: response.statusText,
       headers: response.rawHeaders,
-      body: shownBody(await readAll(response.body)),
+      body: await readAll(response.body, tenantId, fetched),
     };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     // A time-out set by the code is a time-out, not a cancelled call.
+    if (error.reason === "body_too_large") throw tooLarge();
     const isLate = error.reason === "aborted" && !signal.aborted;
     throw new HostFailure(isLate ? "ETIMEDOUT" : (error.systemCode ?? "EREFUSED"), error.message);
   }
@@ -99,10 +104,25 @@ function bytesOf(body: HostBody): Buffer {
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
 }
 
-async function readAll(body: Readable): Promise<Buffer> {
+/** @throws {HostFailure} if code fetches too much at once. */
+async function readAll(body: Readable, tenantId: TenantId, fetched: FetchedBytes): Promise<HostBody> {
   const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)));
-  return Buffer.concat(chunks);
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
+      fetched.take(tenantId, bytes.length);
+      size += bytes.length;
+      chunks.push(bytes);
+    }
+    return shownBody(Buffer.concat(chunks));
+  } finally {
+    fetched.release(tenantId, size);
+  }
+}
+
+function tooLarge(): HostFailure {
+  return new HostFailure("ELIMIT", `the answer is larger than ${HOST_CALL_BYTES} bytes`);
 }
 
 /** Text if the bytes are UTF-8: most answers are, and base64 costs the code a third more. */

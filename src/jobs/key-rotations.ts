@@ -7,7 +7,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
 import type { Job } from "./schedule.js";
 
-const EVERY_MS = 15_000;
+const INTERVAL_MS = 15_000;
 /**
  * An operator must repair rows that do not open. Until then each further check, which reads all rows of a tenant, finds
  * them again.
@@ -32,7 +32,7 @@ export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken 
     });
   return {
     name: "key rotations",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       for (const due of await database.due(["key_rotation"], new Date(clock.now()), undefined)) {
         if (signal.aborted) return;

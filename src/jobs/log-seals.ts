@@ -9,7 +9,7 @@ import { SEALING_LEASE } from "../store/operator-tenants.js";
 import type { Job } from "./schedule.js";
 
 /** A minute must be sealed 60 s after its end, with ten seconds of tolerance. */
-const EVERY_MS = 10_000;
+const INTERVAL_MS = 10_000;
 const LEASE_SECONDS = 60;
 /** Each run finds a chain that waits for an operator, but reports it only once an hour. */
 const TOLD_EVERY_MS = 60 * 60_000;
@@ -36,7 +36,7 @@ export function logSealsJob(parts: LogSealsParts): Job {
   const told = new LRUCache<TenantId, true>({ max: 10_000, ttl: TOLD_EVERY_MS });
   return {
     name: "log seals",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       if (!(await lease.hold())) return;
       let due: readonly DueMinute<LogDueKind>[] = [];

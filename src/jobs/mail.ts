@@ -6,13 +6,13 @@ import { hasMessagesDue } from "../store/outbox.js";
 import type { Outbox } from "../tenancy/outbox.js";
 import type { Job } from "./schedule.js";
 
-const EVERY_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 /** Reasons, in the operator's words, why messages are not sent. The last two concern all messages. */
 const TROUBLES = {
   failed: "a message could not be made",
   refused: "the mail server refused a message for good",
-  later: "the mail server put a message off",
+  deferred: "the mail server deferred a message",
   sender_refused: "the mail server takes nothing from this sender: see CLOAKROOM_MAIL_FROM",
   not_written: "a message could not be written to its file",
   login_refused: "the mail server refused the login of CLOAKROOM_SMTP_URL",
@@ -35,7 +35,7 @@ export function mailJob(parts: MailParts): Job {
   const { database, clock } = parts;
   return {
     name: "mail",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       const now = new Date(clock.now());
       const tell = onceEach(parts.onTrouble);
@@ -68,18 +68,18 @@ async function sendAll(
     for (const tenantId of open) {
       if (signal.aborted) return false;
       let cause: unknown;
-      const carried = await outbox.sendNext(tenantId, signal).catch((error: unknown) => {
+      const result = await outbox.sendNext(tenantId, signal).catch((error: unknown) => {
         cause = error;
         return "failed" as const;
       });
-      if (carried === "unreachable" || carried === "login_refused") {
-        onTrouble(undefined, TROUBLES[carried]);
+      if (result === "unreachable" || result === "login_refused") {
+        onTrouble(undefined, TROUBLES[result]);
         return false;
       }
       // An attempt that was cancelled because the server stops is not a failure.
-      if (signal.aborted && carried === "later") return false;
-      if (carried !== "sent" && carried !== "none") onTrouble(tenantId, TROUBLES[carried], cause);
-      if (carried === "sent" || carried === "refused") more.push(tenantId);
+      if (signal.aborted && result === "deferred") return false;
+      if (result !== "sent" && result !== "none") onTrouble(tenantId, TROUBLES[result], cause);
+      if (result === "sent" || result === "refused") more.push(tenantId);
     }
     open = more;
   }
@@ -98,7 +98,7 @@ function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
 
 /** A minute stays while it has an unsent message, because the replica that leased the message may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));
     if (!isPending) tx.enqueue(forgetDue, { kind, minute });
   });

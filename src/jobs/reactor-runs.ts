@@ -7,7 +7,7 @@ import { hasRunsDue } from "../store/reactor-runs.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its run. This job finds the others: retries, and runs of lost replicas. */
-const EVERY_MS = 2_000;
+const INTERVAL_MS = 2_000;
 
 export interface ReactorRunsParts {
   readonly database: Database;
@@ -20,7 +20,7 @@ export interface ReactorRunsParts {
 export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRunsParts): Job {
   return {
     name: "reactor runs",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       const now = new Date(clock.now());
       let due: readonly DueMinute[] = [];
@@ -38,7 +38,7 @@ export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRun
 
 /** A minute stays while it has a pending run, because the replica that leased the run may be gone tomorrow. */
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));
     if (!isPending) tx.enqueue(forgetDue, { kind, minute });
   });

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface Job {
   readonly name: string;
   /** Milliseconds between the end of one run and the start of the next. */
-  readonly every: number;
+  readonly intervalMs: number;
   run(signal: AbortSignal): Promise<void>;
   /** Called once, after the last run. */
   readonly end?: () => Promise<void>;
@@ -67,6 +67,6 @@ export class Schedule {
 }
 
 /** A random 75 to 100 % of the interval, because replicas that started together must not collide at every run. */
-function delayBefore({ every }: Job): number {
-  return every * (0.75 + Math.random() / 4);
+function delayBefore({ intervalMs }: Job): number {
+  return intervalMs * (0.75 + Math.random() / 4);
 }

@@ -6,7 +6,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { removeRows } from "../tenancy/remove-tenant.js";
 import type { Job } from "./schedule.js";
 
-const EVERY_MS = 5_000;
+const INTERVAL_MS = 5_000;
 const LEASE_SECONDS = 60;
 
 export interface TenantRemovalParts {
@@ -24,7 +24,7 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
   const lease = database.lease("tenant removal", LEASE_SECONDS);
   return {
     name: "tenant removal",
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       let due: readonly DueMinute<"tenant">[] = [];
       do {
@@ -43,7 +43,7 @@ export function tenantRemovalJob({ database, keyring, clock, onFailure }: Tenant
 async function remove(database: Database, { tenantId, kind, minute }: DueMinute, signal: AbortSignal): Promise<void> {
   await removeRows(database, tenantId, signal);
   if (signal.aborted) return;
-  await database.slow.run(tenantId, "unguarded", async (tx) => {
+  await database.bulk.run(tenantId, "unguarded", async (tx) => {
     tx.enqueue(forgetAllDue, "all");
     tx.enqueue(forgetDue, { kind, minute });
   });

@@ -6,7 +6,7 @@ import type { Statement } from "../store/statement.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its work. This job finds the rest: retries, and work of lost replicas. */
-const EVERY_MS = 2_000;
+const INTERVAL_MS = 2_000;
 
 export interface TenantWorkParts {
   readonly name: string;
@@ -22,13 +22,13 @@ export interface TenantWorkParts {
 /** Wakes the tenants that have work of a kind. Every replica runs this: work that must not be done twice is leased. */
 export function tenantWorkJob({ name, kind, database, clock, isPending, wake, onFailure }: TenantWorkParts): Job {
   const forgetFinished = ({ tenantId, minute }: DueMinute) =>
-    database.slow.run(tenantId, "unguarded", async (tx) => {
+    database.bulk.run(tenantId, "unguarded", async (tx) => {
       const stays = await tx.query(isPending, new Date(minute.getTime() + MINUTE_MS));
       if (!stays) tx.enqueue(forgetDue, { kind, minute });
     });
   return {
     name,
-    every: EVERY_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       const now = new Date(clock.now());
       let due: readonly DueMinute[] = [];

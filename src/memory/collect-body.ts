@@ -1,7 +1,9 @@
 import type { Readable } from "node:stream";
 import { BodyFault } from "./body-fault.js";
 import { SMALL_BODY_BYTES } from "./body-sizes.js";
-import type { RequestMemory } from "./memory-lease.js";
+import type { RequestMemory, Reservation } from "./memory-lease.js";
+
+type BodyMemory = Pick<RequestMemory, "isClosed" | "allowance" | "reserve">;
 
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -55,17 +57,18 @@ export class BodyTooLarge extends Error {
 /**
  * Reads the whole body of a caller within the caller's share of the memory. Reserves the announced length before it
  * reads: otherwise bodies would wait for each other's memory with half of it in hand. For an unknown length it reserves
- * a tiny, then a small, then the largest size. A refused body is left unread, and not destroyed.
+ * a tiny, then a small, then the largest size, and keeps what the complete body needs. A refused body is left unread,
+ * and not destroyed.
  * @throws {BodyTooLarge} or {IncompleteBody}; {BodyFault} if there is no memory for it or it does not arrive in time.
  */
-export async function collectBody(body: Readable, memory: RequestMemory, limits: BodyLimits): Promise<Buffer> {
+export async function collectBody(body: Readable, memory: BodyMemory, limits: BodyLimits): Promise<Buffer> {
   const maxBytes = Math.min(limits.maxBytes, memory.allowance.maxBytes);
   const { announced, end } = limits;
   if (announced !== undefined && announced > maxBytes) throw new BodyTooLarge(maxBytes);
   const expected = announced ?? stepFor(1, maxBytes);
   if (end?.reason !== undefined) throw end.reason;
-  await reservedBefore(end, memory, expected);
-  return new ArrivingBody(body, memory, maxBytes, expected).collect(end);
+  const first = await reservedBefore(end, memory, expected);
+  return new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
 }
 
 /** The first bytes of a body, and the paused stream of the rest. */
@@ -83,13 +86,13 @@ export interface BodyHead {
  */
 export async function collectHead(
   body: Readable,
-  memory: RequestMemory,
+  memory: BodyMemory,
   wanted: number,
   announced: number | undefined,
 ): Promise<BodyHead> {
   const expected = Math.min(announced ?? stepFor(1, wanted), wanted);
-  await reserved(memory, expected);
-  const bytes = await new ArrivingBody(body, memory, wanted, expected).collect(undefined, wanted);
+  const first = await reserved(memory, expected);
+  const bytes = await new ArrivingBody(body, memory, wanted, { bytes: expected, first }).collect(undefined, wanted);
   return { bytes, rest: bytes.length < wanted ? undefined : body };
 }
 
@@ -97,11 +100,11 @@ export async function collectHead(
  * @throws the reason that ended the reading meanwhile. A reservation granted later is released with the request's other
  * memory.
  */
-async function reservedBefore(end: ReadingEnd | undefined, memory: RequestMemory, bytes: number): Promise<void> {
+async function reservedBefore(end: ReadingEnd | undefined, memory: BodyMemory, bytes: number): Promise<Reservation> {
   if (!end) return reserved(memory, bytes);
   const ended = new Promise<never>((_, reject) => end.listen(reject));
   try {
-    await Promise.race([reserved(memory, bytes), ended]);
+    return await Promise.race([reserved(memory, bytes), ended]);
   } finally {
     end.listen(undefined);
   }
@@ -117,9 +120,9 @@ export function stepFor(size: number, maxBytes: number): number {
 }
 
 /** @throws {IncompleteBody} if the caller disconnects meanwhile. */
-async function reserved(memory: RequestMemory, bytes: number): Promise<void> {
+async function reserved(memory: BodyMemory, bytes: number): Promise<Reservation> {
   try {
-    await memory.reserve(bytes);
+    return await memory.reserve(bytes);
   } catch (refusal) {
     throw memory.isClosed ? new IncompleteBody() : refusal;
   }
@@ -153,10 +156,12 @@ function unwatch(body: ArrivingBody): void {
 /** A body that has not arrived completely. */
 class ArrivingBody {
   readonly #body: Readable;
-  readonly #memory: RequestMemory;
+  readonly #memory: BodyMemory;
   readonly #maxBytes: number;
   readonly #chunks: Buffer[] = [];
   readonly #whole = Promise.withResolvers<Buffer>();
+  /** The last one is for `#reserved` bytes. */
+  readonly #reservations: Reservation[];
   #reserved: number;
   #size = 0;
   /** Waits for memory, without reading. */
@@ -167,11 +172,17 @@ class ArrivingBody {
   #progressAt = this.#since;
   #progressSize = 0;
 
-  constructor(body: Readable, memory: RequestMemory, maxBytes: number, reserved: number) {
+  constructor(
+    body: Readable,
+    memory: BodyMemory,
+    maxBytes: number,
+    reserved: { readonly bytes: number; readonly first: Reservation },
+  ) {
     this.#body = body;
     this.#memory = memory;
     this.#maxBytes = maxBytes;
-    this.#reserved = reserved;
+    this.#reserved = reserved.bytes;
+    this.#reservations = [reserved.first];
   }
 
   /** @param enough number of bytes after which the rest is left unread. */
@@ -189,7 +200,9 @@ class ArrivingBody {
     else this.#body.resume();
     watch(this);
     try {
-      return await this.#whole.promise;
+      const bytes = await this.#whole.promise;
+      this.#releaseExcess();
+      return bytes;
     } finally {
       unwatch(this);
       end?.listen(undefined);
@@ -226,7 +239,7 @@ class ArrivingBody {
     try {
       while (this.#size > this.#reserved) {
         this.#reserved = stepFor(this.#size, this.#maxBytes);
-        await reserved(this.#memory, this.#reserved);
+        this.#reservations.push(await reserved(this.#memory, this.#reserved));
       }
     } catch (refusal) {
       return this.#whole.reject(refusal);
@@ -235,6 +248,12 @@ class ArrivingBody {
     this.#noteProgress();
     this.#since = this.#progressAt;
     this.#body.resume();
+  }
+
+  #releaseExcess(): void {
+    const last = this.#reservations.pop();
+    for (const earlier of this.#reservations) earlier.shrink(0);
+    last?.shrink(this.#size);
   }
 
   /** Another reader takes the rest, so no further chunk may be consumed in this turn of the event loop. */

@@ -7,10 +7,7 @@ const MB = 1024 * 1024;
 /** 128 bodies of 64 KB. */
 const SMALL_POOL_BYTES = 64 * MB;
 
-/**
- * Number of largest bodies in progress at a time, of all callers. An application may hold a third of the free memory. A compressed
- * message counts twice, compressed and decompressed: with 6, an idle server rejected every one above 64 KB.
- */
+/** Number of largest bodies in progress at a time, of all callers. An application may hold a third of the free memory. */
 const LARGE_BODIES = 8;
 
 /**

@@ -29,10 +29,18 @@ export interface RequestMemory {
    * Reserves memory for a body of `bodyBytes`. An authenticated caller waits for its share.
    * @throws {BodyFault} no_memory or waited_too_long.
    */
-  reserve(bodyBytes: number): Promise<void>;
+  reserve(bodyBytes: number): Promise<Reservation>;
   /** The same without waiting. @throws {BodyFault} no_memory. */
-  reserveNow(bodyBytes: number): void;
+  reserveNow(bodyBytes: number): Reservation;
 }
+
+/** Memory that a request holds for one of its bodies, until the request ends. */
+export interface Reservation {
+  /** Releases what a body of `bodyBytes` does not need. Never grows. */
+  shrink(bodyBytes: number): void;
+}
+
+const NO_RESERVATION: Reservation = { shrink: () => {} };
 
 export interface BodyAllowance {
   readonly maxBytes: number;
@@ -52,15 +60,15 @@ export const UNCOUNTED: RequestMemory = {
   isClosed: false,
   allowance: ALLOWANCES.key,
   prove: () => {},
-  reserve: async () => {},
-  reserveNow: () => {},
+  reserve: async () => NO_RESERVATION,
+  reserveNow: () => NO_RESERVATION,
 };
 
 /** One request's reservations in the memory budget. */
 export class MemoryLease implements RequestMemory {
   readonly #budget: MemoryPools;
   readonly #readClient: () => string;
-  readonly #reserved: { readonly pool: MemoryPool; readonly bytes: number }[] = [];
+  readonly #reserved: { readonly pool: MemoryPool; bytes: number }[] = [];
   #proof: Proof | undefined;
   #holders: readonly Holder[] | undefined;
   #pending: PendingReservation | undefined;
@@ -86,22 +94,23 @@ export class MemoryLease implements RequestMemory {
     if (before) for (const { pool, bytes } of this.#reserved) pool.move(before, this.#heldBy(), bytes);
   }
 
-  async reserve(bodyBytes: number): Promise<void> {
+  async reserve(bodyBytes: number): Promise<Reservation> {
     if (!this.#proof) return this.reserveNow(bodyBytes);
-    if (this.#isClosed) return;
+    if (this.#isClosed) return NO_RESERVATION;
     const { pool, bytes } = this.#placeFor(bodyBytes);
     const reservation = pool.reserve(this.#heldBy(), bytes);
     if (reservation !== true) await this.#granted(reservation);
+    if (!this.#isClosed) return this.#keep(pool, bytes);
     // The reservation may have been granted in the turn in which the caller disconnected.
-    if (this.#isClosed) return pool.release(this.#heldBy(), bytes);
-    this.#reserved.push({ pool, bytes });
+    pool.release(this.#heldBy(), bytes);
+    return NO_RESERVATION;
   }
 
-  reserveNow(bodyBytes: number): void {
-    if (this.#isClosed) return;
+  reserveNow(bodyBytes: number): Reservation {
+    if (this.#isClosed) return NO_RESERVATION;
     const { pool, bytes } = this.#placeFor(bodyBytes);
     if (!pool.tryReserve(this.#heldBy(), bytes)) throw noMemory("no_memory");
-    this.#reserved.push({ pool, bytes });
+    return this.#keep(pool, bytes);
   }
 
   /** Releases everything. Later reservations are not counted, because the request has no response to send. */
@@ -110,6 +119,19 @@ export class MemoryLease implements RequestMemory {
     this.#isClosed = true;
     this.#pending?.cancel();
     for (const { pool, bytes } of this.#reserved) pool.release(this.#heldBy(), bytes);
+  }
+
+  #keep(pool: MemoryPool, bytes: number): Reservation {
+    const kept = { pool, bytes };
+    this.#reserved.push(kept);
+    return {
+      shrink: (bodyBytes) => {
+        const excess = kept.bytes - BYTES_FOR_EACH * bodyBytes;
+        if (this.#isClosed || excess <= 0) return;
+        kept.bytes -= excess;
+        pool.release(this.#heldBy(), excess);
+      },
+    };
   }
 
   async #granted(reservation: PendingReservation): Promise<void> {

@@ -19,10 +19,10 @@ import { entityTypeOf } from "../tokens/entity.js";
 import { openToken } from "../tokens/sealing.js";
 import type { Token } from "../tokens/token.js";
 import { cardBrand } from "../tokens/types/card-brand.js";
+import { accountFingerprint, cardFingerprint } from "./account-fingerprint.js";
 import type { Card, SensitiveCard } from "./card.js";
 import { type Connection, openConnection } from "./connection.js";
 import { type CardSnapshot, type Payment, type PaymentOrder, paymentRowOf, reconciliationIdOf } from "./payment.js";
-import { accountMark, cardMark } from "./sent-with.js";
 import { claimThreeDSData } from "./three-ds/claim.js";
 
 export interface PaymentDraft {
@@ -42,7 +42,7 @@ export interface AdmittedPayment {
 /**
  * The lease of a payment that is being sent, in business time. A payment without a stored answer by then is reconciled.
  */
-export const FLIGHT_MS = 45_000;
+export const SENDING_LEASE_MS = 45_000;
 
 /** Stores a payment before any service is asked for money. Every invalid request is rejected here and leaves no row. */
 export async function admitPayment(
@@ -73,7 +73,7 @@ export async function admitPayment(
   const threeDS =
     threeDSSessionId && (await claimThreeDSData(tx, keys, threeDSSessionId, { tokenId, order, paymentId: id }));
   const now = tx.now.getTime();
-  const account = accountMark(keys, connection);
+  const account = accountFingerprint(keys, connection);
   const payment: Payment = {
     ...{ id, connectionId, tokenId, containers: row.containers.map(storedContainer), status: "processing" },
     order: { ...order, threeDS },
@@ -91,15 +91,15 @@ export async function admitPayment(
     ...{ voidedAt: undefined, updatedAt: now, captures: 0, voids: 0, revision: 1, createdAt: tx.now },
     attempt: {
       ...{ operation: "authorize", key: `${reconciliationIdOf({ id })}-auth`, amount: order.amount },
-      ...{ state: "sent", tries: 0, since: now, account, card: cardMark(keys, card) },
+      ...{ state: "sent", tries: 0, since: now, account, card: cardFingerprint(keys, card) },
     },
-    dueAt: new Date(now + FLIGHT_MS),
+    dueAt: new Date(now + SENDING_LEASE_MS),
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.enqueue(insertPayment, written);
-  noteDue(tx, { kind: "payment", at: new Date(now + FLIGHT_MS) });
+  noteDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
-  writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));
+  writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use", { transform: "reveal" }));
   await touch(tx, tokenId, row.active_month);
   return { payment, connection, card: new Sensitive(card) };
 }

@@ -2,8 +2,8 @@ import { newUuid } from "../base/ids.js";
 import { base62Of } from "./addresses.js";
 import { withEnded, withEndedSince } from "./ended-operations.js";
 import type { ErrorCode } from "./error-code.js";
+import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, PaymentStanding, ProviderCodes } from "./outcome.js";
-import { pauseAfter, waitingFor } from "./pauses.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
@@ -45,9 +45,9 @@ export function applyStanding(payment: Payment, standing: PaymentStanding, now: 
 }
 
 /** Fails a payment after its deadline or after the last reconciliation. */
-export function giveUp(payment: Payment, errorCode: ErrorCode, now: number): Step {
-  const step = transitionOn(payment, "given_up", payment.order.intent);
-  return step ? take({ ...payment, errorCode }, step, now, "given_up") : stayed(payment);
+export function expirePayment(payment: Payment, errorCode: ErrorCode, now: number): Step {
+  const step = transitionOn(payment, "expired", payment.order.intent);
+  return step ? take({ ...payment, errorCode }, step, now, "expired") : stayed(payment);
 }
 
 /** A report of the payment service about a capture or void. */
@@ -84,7 +84,7 @@ export function applyFollowUp(
     case "unknown": {
       const named = outcome.kind === "accepted" ? outcome.providerId : undefined;
       const known = { ...attempt, providerId: named ?? attempt.providerId };
-      const taken = waitingFor({ ...coded, attempt: known }, outcome.kind, now);
+      const taken = scheduleLookUp({ ...coded, attempt: known }, outcome.kind, now);
       const step = follow(taken, operation === "capture" ? "capturing" : "voiding", now);
       return step.moved ? step : stayed(taken);
     }
@@ -103,9 +103,9 @@ export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now:
   const { providerId } = outcome;
   const called = withEnded(payment, providerId);
   if (payment.status === "buyer_approval_pending") {
-    const given = giveUp(called, "incomplete_buyer_approval", now);
+    const given = expirePayment(called, "incomplete_buyer_approval", now);
     // An accepted request needs one more look-up.
-    const dueAt = outcome.kind === "accepted" ? new Date(now + pauseAfter(0)) : given.payment.dueAt;
+    const dueAt = outcome.kind === "accepted" ? new Date(now + lookUpDelay(0)) : given.payment.dueAt;
     return { ...given, payment: { ...given.payment, dueAt } };
   }
   // The approval arrived while the request was under way: it is released too.
@@ -172,10 +172,10 @@ function planned(payment: Payment, next: Transition["next"], now: number): Payme
   if (status === "capture_pending" || status === "authorization_void_pending") {
     const operation = status === "capture_pending" ? "capture" : "void";
     if (attempt?.operation === operation) {
-      return attempt.state === "sent" ? waitingFor(payment, "accepted", now) : payment;
+      return attempt.state === "sent" ? scheduleLookUp(payment, "accepted", now) : payment;
     }
     const begun = beginAttempt(payment, operation, payment.authorizedAmount, now);
-    return waitingFor(begun, "accepted", now);
+    return scheduleLookUp(begun, "accepted", now);
   }
   if (attempt?.operation === "refund") return payment;
   return { ...payment, attempt: undefined, dueAt: undefined };

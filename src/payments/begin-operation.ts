@@ -9,13 +9,13 @@ import { noteDue } from "../store/due.js";
 import { updatePayment } from "../store/payments.js";
 import { insertRefund, listRefundRows } from "../store/refunds.js";
 import type { OrdinaryTransaction } from "../store/transaction.js";
-import { FLIGHT_MS } from "./admit-payment.js";
+import { accountFingerprint, sentTo } from "./account-fingerprint.js";
+import { SENDING_LEASE_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import { claimedBy, openRefund, type Refund, sealRefund } from "./refund.js";
-import { accountMark, sentTo } from "./sent-with.js";
 
 /** A payment with an operation that is stored and not yet sent. */
 export interface BegunOperation {
@@ -119,9 +119,9 @@ async function begin(
   const planned = await plan(payment);
   const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
   if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
-  const due = new Date(tx.now.getTime() + FLIGHT_MS);
+  const due = new Date(tx.now.getTime() + SENDING_LEASE_MS);
   // A changed API key may still belong to the same account. The answer shows whether it does.
-  const begun = { ...sentTo(planned, accountMark(keys, connection)), dueAt: due };
+  const begun = { ...sentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   noteDue(tx, { kind: "payment", at: due });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", begun.attempt?.operation));

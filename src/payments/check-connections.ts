@@ -27,7 +27,7 @@ export async function checkConnections(
   tenantId: TenantId,
   signal: AbortSignal,
 ): Promise<void> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listDueChecks, "due"));
+  const rows = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(listDueChecks, "due"));
   const keys = rows.length > 0 ? await keyring.of(tenantId) : undefined;
   for (const row of rows) {
     if (signal.aborted || !keys) return;

@@ -1,6 +1,6 @@
 import { invalidFields } from "../base/fault.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { Formula, FormulaField } from "./formulas.js";
+import type { Formula, FormulaField } from "./formula.js";
 
 /** The tenant's values by the formula's keys. */
 export type ConnectionFields = ReadonlyMap<string, Sensitive<string>>;

@@ -12,7 +12,7 @@ import {
   type ConnectionStatus,
   deleteConnectionRow,
   insertConnection,
-  listConnections,
+  listConnectionRows,
   lockConnection,
   readConnection,
   updateConnection,
@@ -21,7 +21,8 @@ import { noteDue } from "../store/due.js";
 import { BOUND } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
-import { FORMULAS, type Formula, type FormulaId, findFormula } from "./formulas.js";
+import type { Formula, FormulaId } from "./formula.js";
+import { FORMULAS, findFormula } from "./providers.js";
 
 export interface ConnectionProperties {
   readonly displayName: string;
@@ -100,18 +101,18 @@ export async function getConnection(tx: Transaction, caller: Caller, keys: Tenan
   return openConnection(keys, tx.tenantId, row);
 }
 
-export async function allConnections(
+export async function listConnections(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
 ): Promise<readonly Connection[]> {
-  const rows = await tx.query(listConnections, "all");
+  const rows = await tx.query(listConnectionRows, "all");
   writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
 }
 
 /** Lists the formulas that a connection can use. */
-export async function allFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
+export async function listFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
   writeLog(tx, logEntry(actorOf(caller), "connection_formula", ALL, "list"));
   return FORMULAS;
 }

@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import type { FormulaId } from "./formulas.js";
+import type { FormulaId } from "./formula.js";
 import type { AuthorizationOutcome, CredentialsOutcome, FollowUpOutcome, LookUpOutcome } from "./outcome.js";
 import type {
   ApprovalReturn,

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Connection } from "./connection.js";
 import type { Connector, ConnectorContext } from "./connector.js";
-import type { FormulaId } from "./formulas.js";
+import type { FormulaId } from "./formula.js";
 import type { ProviderHttp } from "./provider-http.js";
 
 /** The payment services that this server supports, by formula. */

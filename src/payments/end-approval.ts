@@ -1,11 +1,11 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { applyCallingOff, giveUp } from "./apply.js";
+import { applyCallingOff, expirePayment } from "./apply.js";
 import type { Connection } from "./connection.js";
 import { afterLookUp, lookUp } from "./look-up.js";
+import { LOOK_UP_LIMIT_MS, lookUpDelay } from "./look-up-schedule.js";
 import type { FollowUpOutcome, LookUpOutcome } from "./outcome.js";
-import { GIVE_UP_MS, pauseAfter } from "./pauses.js";
 import { type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
@@ -50,8 +50,8 @@ export async function endApproval(
 function openStill(payment: Payment, now: number): Change {
   if (payment.status !== "buyer_approval_pending") return unmoved(payment);
   const late = now - (payment.approvalExpiresAt ?? 0);
-  if (late >= GIVE_UP_MS) return giveUp(payment, "incomplete_buyer_approval", now);
-  const delay = late < 0 ? -late : Math.min(pauseAfter(late), GIVE_UP_MS - late);
+  if (late >= LOOK_UP_LIMIT_MS) return expirePayment(payment, "incomplete_buyer_approval", now);
+  const delay = late < 0 ? -late : Math.min(lookUpDelay(late), LOOK_UP_LIMIT_MS - late);
   return unmoved({ ...payment, dueAt: new Date(now + delay) });
 }
 

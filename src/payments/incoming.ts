@@ -3,6 +3,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/connections.js";
 import { findPaymentByProvider, readPayment } from "../store/payments.js";
 import { listRefundRows } from "../store/refunds.js";
+import { accountFingerprint, believable } from "./account-fingerprint.js";
 import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyStanding } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
@@ -14,7 +15,6 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
 import { afterRefund, refundNamed, withOneMoreLook } from "./refund-reports.js";
-import { accountMark, believable } from "./sent-with.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -85,7 +85,7 @@ export class Incoming {
       : await connectors
           .of(connection.formula.id)
           .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
-    const believed = believable(payment, accountMark(keys, connection), outcome);
+    const believed = believable(payment, accountFingerprint(keys, connection), outcome);
     return (await this.#learn(tenantId, keys, id, believed)) ?? payment;
   }
 
@@ -107,9 +107,9 @@ export class Incoming {
   }
 
   /** Refunds may also be made at the service itself. For those, only the payment's state matters. */
-  async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: Told): Promise<boolean> {
+  async #isOurs(tenantId: TenantId, keys: TenantKeys, id: Uuid, report: ReportedOutcome): Promise<boolean> {
     if (report.kind !== "refund") return true;
-    const rows = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(listRefundRows, id));
+    const rows = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(listRefundRows, id));
     const refunds = rows.map((row) => openRefund(keys, tenantId, row));
     return refundNamed(refunds, report) !== undefined;
   }
@@ -130,19 +130,19 @@ export class Incoming {
     const found = named ? await this.#payment(tenantId, keys, named) : undefined;
     if (found) return found.connectionId === connectionId ? found : undefined;
     if (providerId === undefined) return undefined;
-    const id = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) =>
+    const id = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) =>
       tx.query(findPaymentByProvider, { connectionId, providerId }),
     );
     return id ? this.#payment(tenantId, keys, id) : undefined;
   }
 
   async #payment(tenantId: TenantId, keys: TenantKeys, id: Uuid): Promise<Payment | undefined> {
-    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readPayment, id));
+    const row = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readPayment, id));
     return row ? openPayment(keys, tenantId, row) : undefined;
   }
 
   #connectionRow(tenantId: TenantId, id: Uuid) {
-    return this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
+    return this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
   }
 
   async #genuine(address: string, kind: AddressKind) {
@@ -159,13 +159,18 @@ function heard(change: Change): Change {
 }
 
 /** A report that is complete in the webhook itself and needs no look-up. */
-type Told = Exclude<WebhookEvent["report"], { kind: "changed" }>;
+type ReportedOutcome = Exclude<WebhookEvent["report"], { kind: "changed" }>;
 
 /**
  * Applies a report. A capture or void ends only if the report matches the one under way; a refund ends if the report
  * names it.
  */
-export function afterReport(current: Payment, report: Told, now: number, refunds: readonly Refund[]): Change {
+export function afterReport(
+  current: Payment,
+  report: ReportedOutcome,
+  now: number,
+  refunds: readonly Refund[],
+): Change {
   const { attempt } = current;
   switch (report.kind) {
     case "payment":

@@ -1,14 +1,14 @@
 import type { TenantId } from "../base/ids.js";
-import { applyFollowUp, applyStanding, giveUp, type Step } from "./apply.js";
+import { applyFollowUp, applyStanding, expirePayment, type Step } from "./apply.js";
 import type { Connection } from "./connection.js";
+import { LOOK_UP_LIMIT_MS, lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FoundRefusal, LookUpOutcome } from "./outcome.js";
-import { GIVE_UP_MS, pauseAfter, waitingFor } from "./pauses.js";
 import { type Payment, referenceOf } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
 import type { Refund } from "./refund.js";
 import { afterRefundsFound } from "./refund-reports.js";
-import { isKnownAgain } from "./resent.js";
+import { isResendSafe } from "./resend.js";
 
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
@@ -27,13 +27,13 @@ export function afterLookUp(current: Payment, found: LookUpOutcome, now: number,
     const { amount, key } = attempt;
     return applyFollowUp(step.payment, { operation, amount, key, providerId }, outcome, now);
   }
-  if (attempt.operation === "authorize" && now - attempt.since > GIVE_UP_MS) {
-    const given = giveUp(step.payment, "service_network_error", now);
+  if (attempt.operation === "authorize" && now - attempt.since > LOOK_UP_LIMIT_MS) {
+    const given = expirePayment(step.payment, "service_network_error", now);
     if (given.moved) return given;
   }
   return {
     ...step,
-    payment: waitingFor(step.payment, attempt.state === "accepted" ? "accepted" : "unknown", now),
+    payment: scheduleLookUp(step.payment, attempt.state === "accepted" ? "accepted" : "unknown", now),
   };
 }
 
@@ -57,8 +57,8 @@ function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, n
     found.kind === "unknown" ||
     (found.kind === "found" && (found.standing.kind === "redirect" || found.standing.kind === "processing"));
   const since = now - updatedAt;
-  if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > GIVE_UP_MS) return undefined;
-  return new Date(now + pauseAfter(since));
+  if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > LOOK_UP_LIMIT_MS) return undefined;
+  return new Date(now + lookUpDelay(since));
 }
 
 function unmoved(payment: Payment): Step {
@@ -70,7 +70,7 @@ export function mustSend({ attempt, status, connection }: Payment, found: LookUp
   if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
   if (attempt.operation === "authorize") return found.kind !== "found";
   const isNew = attempt.account === undefined;
-  const isKnown = isNew || isKnownAgain(attempt, connection.formulaId, now);
+  const isKnown = isNew || isResendSafe(attempt, connection.formulaId, now);
   if (attempt.operation === "refund") {
     if (status !== "capture_succeeded" || found.kind === "absent") return false;
     // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.

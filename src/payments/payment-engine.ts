@@ -49,7 +49,7 @@ export class PaymentEngine {
   async awaitConnection(tenantId: TenantId, id: Uuid, signal: AbortSignal): Promise<void> {
     const until = performance.now() + CONNECTION_WAIT_MS;
     while (performance.now() < until && !signal.aborted) {
-      const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
+      const row = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
       if (row?.status !== "pending" || !row.active || row.checks > 0) return;
       await pause(CONNECTION_LOOK_MS);
     }
@@ -57,7 +57,7 @@ export class PaymentEngine {
 
   /** The current state of a refund. */
   async refund(keys: TenantKeys, tenantId: TenantId, refund: Refund): Promise<Refund> {
-    const row = await this.#parts.database.fast.run(tenantId, "unguarded", (tx) => tx.query(readRefund, refund.id));
+    const row = await this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readRefund, refund.id));
     return row ? openRefund(keys, tenantId, row) : refund;
   }
 

@@ -9,7 +9,7 @@ import type { PaymentRow } from "../store/payments.js";
 import { BOUND } from "../store/sealed-rows.js";
 import { base62Of } from "./addresses.js";
 import type { ErrorCode } from "./error-code.js";
-import type { FormulaId } from "./formulas.js";
+import type { FormulaId } from "./formula.js";
 import type { ProviderCodes, ThreeDSOutcome } from "./outcome.js";
 import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "./payment-request.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";

@@ -8,14 +8,15 @@ import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
 import type { Connectors } from "./connectors.js";
 import { blamesCredentials } from "./error-code.js";
+import { scheduleLookUp } from "./look-up-schedule.js";
 import type { AuthorizationOutcome, FollowUpOutcome, ProviderCodes } from "./outcome.js";
-import { waitingFor } from "./pauses.js";
 import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
+import { providerOf } from "./providers.js";
 import type { Refund } from "./refund.js";
 import { afterRefund, withOneMoreLook } from "./refund-reports.js";
-import { meant } from "./resent.js";
+import { reconcileResend } from "./resend.js";
 
 export interface PerformParts {
   readonly database: Database;
@@ -39,8 +40,7 @@ export async function perform(
   const change = await ask(parts, keys, tenantId, payment, attempt, connection, card);
   const changed = await changePayment(parts.database, keys, tenantId, payment.id, change);
   if (changed?.errorCode && changed.errorCode !== payment.errorCode && blamesCredentials(changed.errorCode)) {
-    // The simulator's test amounts for this error do not mean that its connection is broken.
-    if (connection.formula.id !== "simulator-card") {
+    if (!providerOf(connection.formula.id).isSimulated) {
       await parts.database.ordinary.run(tenantId, "unguarded", async (tx) =>
         tx.enqueue(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
       );
@@ -63,7 +63,7 @@ async function ask(
     const outcome = await authorize(parts, keys, tenantId, payment, attempt, connection, card);
     return (current, now) => afterAuthorization(current, outcome, key, now.getTime());
   }
-  const outcome = meant(attempt, await followUp(parts, tenantId, payment, attempt, connection));
+  const outcome = reconcileResend(attempt, await followUp(parts, tenantId, payment, attempt, connection));
   return (current, now, refunds) => {
     if (operation !== "refund") return applyFollowUp(current, { operation, amount, key }, outcome, now.getTime());
     const refund = refunds.find(({ id }) => id === refundId);
@@ -80,11 +80,11 @@ export function afterAuthorization(payment: Payment, outcome: AuthorizationOutco
   const isUnderWay = payment.attempt?.key === key;
   if (outcome.kind === "unknown") {
     const coded = { ...payment, codes: { ...payment.codes, ...outcome.codes } };
-    return { payment: isUnderWay ? waitingFor(coded, "unknown", now) : payment, moved: false, approved: false };
+    return { payment: isUnderWay ? scheduleLookUp(coded, "unknown", now) : payment, moved: false, approved: false };
   }
   const step = applyStanding(payment, outcome, now);
   const isWaiting = outcome.kind === "processing" && isUnderWay;
-  return isWaiting ? { ...step, payment: waitingFor(step.payment, "accepted", now) } : step;
+  return isWaiting ? { ...step, payment: scheduleLookUp(step.payment, "accepted", now) } : step;
 }
 
 async function authorize(
@@ -108,7 +108,7 @@ async function authorize(
       reconciliationId: reconciliationIdOf(payment),
       returnUrl: returnUrl(keys, tenantId, payment),
     });
-    return meant(attempt, outcome);
+    return reconcileResend(attempt, outcome);
   } catch (error) {
     onDefect(tenantId, error);
     return unknown({ rawCode: "internal" });

@@ -5,7 +5,7 @@ import type { Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
-import { listPayments, updatePayment } from "../store/payments.js";
+import { listPaymentRows, updatePayment } from "../store/payments.js";
 import { listRefundRows, readRefund } from "../store/refunds.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { uuidFrom } from "./addresses.js";
@@ -32,7 +32,7 @@ export interface PaymentFilter extends PageRequest {
   readonly reconciliationId: string | undefined;
 }
 
-export async function pageOfPayments(
+export async function listPayments(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -43,7 +43,7 @@ export async function pageOfPayments(
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(keys, externalIdentifier);
   const scopes = usableScope(caller.grant);
-  const { items, total } = await tx.query(listPayments, { ...filter, id, externalTerm: externalTermOf, scopes });
+  const { items, total } = await tx.query(listPaymentRows, { ...filter, id, externalTerm: externalTermOf, scopes });
   return { items: items.map((row) => openPayment(keys, tx.tenantId, row)), total };
 }
 

@@ -9,17 +9,24 @@ import { claimPayments } from "../store/payments.js";
 import { findToken } from "../store/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
+import {
+  accountFingerprint,
+  believable,
+  cardFingerprint,
+  foundIn,
+  isOfAccount,
+  sentTo,
+} from "./account-fingerprint.js";
 import { cardOf, isShownAs } from "./admit-payment.js";
-import { giveUp } from "./apply.js";
+import { expirePayment } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { connectionOf } from "./connection.js";
 import { endApproval } from "./end-approval.js";
 import { afterLookUp, lookUp, mustSend } from "./look-up.js";
-import { pauseAfter } from "./pauses.js";
+import { lookUpDelay } from "./look-up-schedule.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
 import { type PerformParts, perform } from "./perform.js";
-import { accountMark, believable, cardMark, foundIn, isOfAccount, sentTo } from "./sent-with.js";
 
 export interface ReconcileParts extends PerformParts {
   readonly keyring: Keyring;
@@ -57,7 +64,7 @@ export async function reconcile(
   if (!isSame || !isDue) return after;
   const rested = await changePayment(parts.database, keys, tenantId, payment.id, (current, now) => {
     const isUntouched = current.revision === after.revision + 1;
-    const dueAt = isUntouched ? new Date(now.getTime() + pauseAfter(0)) : current.dueAt;
+    const dueAt = isUntouched ? new Date(now.getTime() + lookUpDelay(0)) : current.dueAt;
     return { payment: { ...current, dueAt }, moved: false, approved: false, goesOn: true };
   });
   return rested ?? after;
@@ -70,10 +77,10 @@ async function lookAfter(
   payment: Payment,
 ): Promise<Payment> {
   const { database } = parts;
-  const row = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(readConnection, payment.connectionId));
+  const row = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, payment.connectionId));
   const connection = connectionOf(keys, tenantId, row, payment);
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
-  const account = accountMark(keys, connection);
+  const account = accountFingerprint(keys, connection);
   const isItsAccount = isOfAccount(payment, account);
   const found = believable(payment, account, await lookUp(parts, tenantId, payment, connection));
   let isSent = false;
@@ -113,7 +120,7 @@ function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId
       return afterLookUp(current, { kind: "unknown", codes: {} }, now, refunds);
     }
     const { approvalExpiresAt = 0 } = current;
-    if (approvalExpiresAt <= now) return giveUp(current, "incomplete_buyer_approval", now);
+    if (approvalExpiresAt <= now) return expirePayment(current, "incomplete_buyer_approval", now);
     return { payment: { ...current, dueAt: new Date(approvalExpiresAt) }, moved: false, approved: false };
   });
 }
@@ -128,16 +135,16 @@ async function cardAgain(
   tenantId: TenantId,
   { tokenId, order, attempt, card: shown }: Payment,
 ): Promise<SensitiveCard | undefined> {
-  const row = await database.fast.run(tenantId, "unguarded", async (tx) => {
+  const row = await database.shared.run(tenantId, "unguarded", async (tx) => {
     const found = await findToken(tx, tokenId);
-    if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use"));
+    if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use", { transform: "reveal" }));
     return found;
   });
   const card = row ? cardOf(openToken(keys, tenantId, row)) : undefined;
   if (!card) return undefined;
   // Attempts of earlier versions have no mark.
   const mark = attempt?.card;
-  const isThatOne = mark === undefined ? isShownAs(shown, card) : cardMark(keys, card) === mark;
+  const isThatOne = mark === undefined ? isShownAs(shown, card) : cardFingerprint(keys, card) === mark;
   if (!isThatOne) return undefined;
   return new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
 }

@@ -1,6 +1,6 @@
 import { base62Of } from "./addresses.js";
+import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
-import { pauseAfter, waitingFor } from "./pauses.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import { type Refund, refundAfter, returnedBy } from "./refund.js";
@@ -28,7 +28,7 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
   if (isUnderWay && after.status === "processing") {
     // A request that was accepted once is never resent.
     const isTaken = outcome.kind === "accepted" || payment.attempt?.state === "accepted";
-    return { ...change, payment: waitingFor(payment, isTaken ? "accepted" : "unknown", now) };
+    return { ...change, payment: scheduleLookUp(payment, isTaken ? "accepted" : "unknown", now) };
   }
   const rested = isUnderWay ? { ...payment, attempt: undefined, dueAt: undefined, updatedAt: now } : payment;
   if (after.status === refund.status) return { ...change, payment: rested };
@@ -44,7 +44,7 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
 export function withOneMoreLook(before: Payment, change: Change, now: number): Change {
   const { payment } = change;
   const isEnded = before.attempt?.operation === "refund" && payment.attempt === undefined;
-  return isEnded ? { ...change, payment: { ...payment, dueAt: new Date(now + pauseAfter(0)) } } : change;
+  return isEnded ? { ...change, payment: { ...payment, dueAt: new Date(now + lookUpDelay(0)) } } : change;
 }
 
 /**
@@ -70,7 +70,7 @@ export function afterRefundsFound(
   const { attempt } = change.payment;
   if (attempt !== undefined && attempt === payment.attempt) {
     const isTaken = attempt.state === "accepted";
-    change = { ...change, payment: waitingFor(change.payment, isTaken ? "accepted" : "unknown", now) };
+    change = { ...change, payment: scheduleLookUp(change.payment, isTaken ? "accepted" : "unknown", now) };
   }
   const known = refunds.map((refund) => change.refunds?.find(({ id }) => id === refund.id) ?? refund);
   // The total may already include a refund that is under way, unless the list is known not to contain it.

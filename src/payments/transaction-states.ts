@@ -21,7 +21,7 @@ export type IntentOutcome = "pending" | "succeeded" | "failed";
  * Events of a transaction: the state reported by the payment service, a refusal of a capture or void that it had
  * accepted, and the end of the approval period or of reconciliation.
  */
-export type Event = Exclude<PaymentStanding["kind"], "processing"> | "capture_refused" | "void_refused" | "given_up";
+export type Event = Exclude<PaymentStanding["kind"], "processing"> | "capture_refused" | "void_refused" | "expired";
 
 export interface Transition {
   readonly from: Status;
@@ -52,7 +52,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "processing", on: "failed", to: "authorization_failed", outcome: "failed" },
   { from: "processing", on: "voiding", to: "authorization_void_pending", outcome: "failed" },
   { from: "processing", on: "voided", to: "authorization_voided", outcome: "failed" },
-  { from: "processing", on: "given_up", to: "authorization_failed", outcome: "failed" },
+  { from: "processing", on: "expired", to: "authorization_failed", outcome: "failed" },
 
   {
     from: "buyer_approval_pending",
@@ -68,7 +68,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: "buyer_approval_pending", on: "declined", to: "authorization_declined", outcome: "failed" },
   { from: "buyer_approval_pending", on: "failed", to: "authorization_failed", outcome: "failed" },
   { from: "buyer_approval_pending", on: "voided", to: "authorization_failed", outcome: "failed" },
-  { from: "buyer_approval_pending", on: "given_up", to: "authorization_failed", outcome: "failed" },
+  { from: "buyer_approval_pending", on: "expired", to: "authorization_failed", outcome: "failed" },
 
   // A failed payment that could not be released may still be captured by its owner, and is then kept.
   {

@@ -1,5 +1,6 @@
 import { randomNonce, randomPKCECodeVerifier, randomState } from "openid-client";
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
@@ -77,7 +78,7 @@ export class OpenIdSignIn {
     // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.
     const claims = await issuer.claimsOf(new URL(`${this.#redirectUri()}?${query}`), checks);
     return database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      const member = await memberFor(tx, keys, claims);
+      const member = await memberFor(tx, keys, claims, visit.context);
       if (!member) throw notInvited();
       return startSignIn(tx, keys, member, "openid", visit, { issuer: claims.issuer, subject: claims.subject });
     });
@@ -103,7 +104,12 @@ function checksIn({ state, nonce, verifier }: JsonObject): Checks {
 }
 
 /** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */
-async function memberFor(tx: OrdinaryTransaction, keys: TenantKeys, claims: Claims): Promise<MemberRow | null> {
+async function memberFor(
+  tx: OrdinaryTransaction,
+  keys: TenantKeys,
+  claims: Claims,
+  context: AuditContext,
+): Promise<MemberRow | null> {
   const identity = { issuer: claims.issuer, subject: claims.subject };
   const known = await memberWithIdentity(tx, keys, identity);
   if (known) return known;
@@ -111,7 +117,7 @@ async function memberFor(tx: OrdinaryTransaction, keys: TenantKeys, claims: Clai
   if (email === undefined) {
     throw new Fault("permission_denied", "The issuer has not verified your e-mail address.");
   }
-  const member = (await memberWithAddress(tx, keys, email)) ?? (await acceptedBy(tx, keys, email, claims));
+  const member = (await memberWithAddress(tx, keys, email)) ?? (await acceptedBy(tx, keys, email, claims, context));
   if (!member) return null;
   return (await bindIdentity(tx, keys, member.id, identity)) ? member : null;
 }
@@ -122,6 +128,7 @@ async function acceptedBy(
   keys: TenantKeys,
   email: string,
   { firstName, lastName }: Claims,
+  context: AuditContext,
 ): Promise<MemberRow | null> {
   const memberId = newUuid();
   const invitation = await tx.query(acceptInvitationOfAddress, { term: emailTerm(keys, email), member_id: memberId });
@@ -129,7 +136,7 @@ async function acceptedBy(
   const invited = openEmail(keys, tx.tenantId, invitation.id, invitation.email);
   if (invited.toLowerCase() !== email.toLowerCase()) return null;
   const names = { ...(firstName ? { firstName } : {}), ...(lastName ? { lastName } : {}) };
-  makeMember(tx, keys, memberId, invitation, { email: invited, ...names });
+  makeMember(tx, keys, memberId, invitation, { profile: { email: invited, ...names }, context });
   return tx.query(readMember, memberId);
 }
 

@@ -1,8 +1,9 @@
 import { LRUCache } from "lru-cache";
-import type { Caller } from "../access/caller.js";
+import type { Caller, KnownCaller } from "../access/caller.js";
 import { grantOfRole } from "../access/role-rights.js";
 import { type PresentedSecret, parseSecret } from "../access/secret-text.js";
 import { readSettings } from "../access/tenant-settings.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { Semaphore } from "../base/semaphore.js";
@@ -44,19 +45,19 @@ export class PersonAuthenticator {
    * @param isIdle whether the page made the request by itself. It does not extend the sign-in then.
    * @throws {Fault} unauthenticated for every sign-in that is over, without a reason.
    */
-  async authenticate(cookie: string, isIdle: boolean): Promise<Caller> {
+  async authenticate(cookie: string, isIdle: boolean, context: AuditContext): Promise<Caller> {
     const secret = parseSecret("sgn", cookie);
     if (!secret) throw over();
     const name = secret.hash.toString("base64");
     const row = this.#verified.has(name) ? await this.#find(secret) : await this.#findUnverified(secret);
-    const caller = row && (await this.#callerOf(secret, row));
-    if (!caller) {
+    const known = row && (await this.#callerOf(secret, row));
+    if (!known) {
       this.#verified.delete(name);
       throw over();
     }
     this.#verified.set(name, true);
     if (!isIdle && this.#idleFor(row) >= Math.min(TOUCH_MS, this.#idleMs / 4)) await this.#touch(secret, row);
-    return caller;
+    return { ...known, context };
   }
 
   #findUnverified(secret: PresentedSecret) {
@@ -65,10 +66,10 @@ export class PersonAuthenticator {
   }
 
   #find({ tenantId, hash }: PresentedSecret): Promise<PresentedSignInRow | null> {
-    return this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findSignIn, hash));
+    return this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findSignIn, hash));
   }
 
-  async #callerOf({ tenantId, id }: PresentedSecret, row: PresentedSignInRow): Promise<Caller | undefined> {
+  async #callerOf({ tenantId, id }: PresentedSecret, row: PresentedSignInRow): Promise<KnownCaller | undefined> {
     if (row.id !== id || this.#idleFor(row) >= this.#idleMs) return undefined;
     const { role } = openSignIn(await this.#keyring.of(tenantId, row.revision), tenantId, row);
     // The role decides what the sign-in may do, so a sign-in under another role is over.

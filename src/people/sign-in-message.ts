@@ -2,7 +2,7 @@ import { newSecret } from "../access/secret-text.js";
 import { escaped } from "../base/html.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { Message } from "../mail/carrier.js";
+import type { Message } from "../mail/transport.js";
 import { readSignInRequest, updateSignInRequest } from "../store/sign-in-requests.js";
 import { readTenant } from "../store/tenants.js";
 import { hashesIn, type LinkParts, memberWithAddress } from "./sign-in-link.js";

@@ -54,7 +54,7 @@ export function startSignIn(
   keys: TenantKeys,
   member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
   method: SignInMethod,
-  { address, client }: Pick<Visit, "address" | "client">,
+  { address, client, context }: Pick<Visit, "address" | "client" | "context">,
   identity?: Identity,
 ): StartedSignIn {
   const { tenantId } = tx;
@@ -69,7 +69,7 @@ export function startSignIn(
   const sealed = seal(keys.data, signInPlace(tenantId, columns), Buffer.from(JSON.stringify(details)));
   tx.enqueue(insertSignIn, { ...columns, details: sealed });
   noteDue(tx, { kind: "sign_in", at: expiresAt });
-  const actor: Actor = { id: member.user_id, type: "user" };
+  const actor: Actor = { id: member.user_id, type: "user", keyId: id, context };
   writeLog(tx, logEntry(actor, "sign_in", id, "create", method));
   return { id, tenantId, memberId: member.id, token };
 }

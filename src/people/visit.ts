@@ -1,3 +1,4 @@
+import type { AuditContext } from "../audit/audit-context.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 
 /** The cookies of a person's browser: of a sign-in, of a browser that asked for a link, of one at an issuer's page. */
@@ -13,6 +14,8 @@ export interface Visit {
   readonly client: string;
   /** A request that the page makes by itself. It does not extend the sign-in. */
   readonly isIdle: boolean;
+  /** What log rows say of the request. */
+  readonly context: AuditContext;
   cookie(name: CookieName): string | undefined;
   /**
    * Checks that a page of the vault's own sent the request.

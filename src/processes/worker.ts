@@ -50,7 +50,7 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
     const runner: SharedRunnerPlace = {
       socketPath: beginning.runnerSocket,
       kill: (reason) => send({ type: "kill_runner", reason }),
-      tellFailure: (source) => send({ type: "code_failure", source }),
+      reportFailure: (source) => send({ type: "code_failure", source }),
       onFailure: (count) => {
         countFailure = count;
       },

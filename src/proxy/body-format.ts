@@ -41,8 +41,8 @@ export function bodyFormatOf(contentType: string | undefined): BodyFormat {
 }
 
 /** Content codings of a body, from the inside out (RFC 9110, 8.4). Empty if it has none. */
-export function contentCodingsOf(contentEncoding: string | undefined): readonly string[] {
-  const names = contentEncoding?.split(",").map((name) => name.trim().toLowerCase()) ?? [];
+export function contentCodingsOf(contentEncoding: string): readonly string[] {
+  const names = contentEncoding.split(",").map((name) => name.trim().toLowerCase());
   return names.filter((name) => name !== "" && name !== "identity");
 }
 

@@ -4,7 +4,7 @@ import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { type HeadedBody, readAnswerBody } from "./buffered-body.js";
-import { headerValue } from "./forward.js";
+import { headerValues } from "./forward.js";
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise<Buffer>>> = {
   gzip: (bytes, most) => promisify(gunzip)(bytes, { maxOutputLength: most }),
@@ -27,9 +27,9 @@ export async function decodedBody(
   const bytes = await readAnswerBody(answer, most, memory).catch((error: unknown) => {
     throw error instanceof Fault && error.code === "body_too_large" ? answerTooLarge(most) : error;
   });
-  const encoding = headerValue(headers, "content-encoding")?.trim().toLowerCase();
+  const encoding = headerValues(headers, "content-encoding").join(", ").trim().toLowerCase();
   const kept = headers.filter(([name]) => !["content-encoding", "content-length"].includes(name.toLowerCase()));
-  if (encoding === undefined || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
+  if (encoding === "" || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (!decode)
     throw new Fault("unprocessable", "The destination's answer has an encoding that cannot be undone for a transform.");

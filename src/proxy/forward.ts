@@ -18,7 +18,7 @@ const OF_CONNECTION = new Set([
 ]);
 
 /** Our own headers, which are never forwarded. */
-const OURS = /^bt-/i;
+const OURS = /^(?:bt-|x-cloakroom-)/i;
 
 /**
  * The caller's headers for the destination, in their original case and order. BT-PROXY-KEEP-ALIVE and
@@ -42,6 +42,11 @@ export function returnedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
 
 export function headerValue(headers: readonly HeaderPair[], lowerName: string): string | undefined {
   return headers.find(([name]) => name.toLowerCase() === lowerName)?.[1];
+}
+
+/** All values of a header, which may be repeated. */
+export function headerValues(headers: readonly HeaderPair[], lowerName: string): readonly string[] {
+  return headers.filter(([name]) => name.toLowerCase() === lowerName).map(([, value]) => value);
 }
 
 /**

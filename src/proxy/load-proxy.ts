@@ -53,7 +53,7 @@ export class ProxyLoader {
   }
 
   async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy> {
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(findProxyByKey, hash));
+    const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findProxyByKey, hash));
     if (!row) throw unknownProxy();
     const keys = await this.#keyring.of(tenantId, row.auth_revision);
     return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision };

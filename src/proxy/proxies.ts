@@ -13,7 +13,7 @@ import { deleteFailedRuns } from "../store/failed-runs.js";
 import {
   deleteProxyRow,
   insertProxy,
-  listProxies as listProxyRows,
+  listProxyRows,
   lockProxy,
   namesOfProxies,
   readProxy,
@@ -22,7 +22,7 @@ import {
 import { readReactor } from "../store/reactors.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
-import { pageByName } from "../tenancy/name-search.js";
+import { listByName } from "../tenancy/name-search.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
 
 /** The properties of a proxy beside its definition. */
@@ -72,7 +72,7 @@ export async function listProxies(
   const { items, total } =
     name === undefined
       ? await tx.query(listProxyRows, listing)
-      : await pageByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
+      : await listByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }

@@ -10,12 +10,17 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
+import { hasWideReference } from "./body/reference-scanner.js";
+import { bodyFormatOf } from "./body-format.js";
 import { readAnswerBody } from "./buffered-body.js";
 import { destinationTarget } from "./destination.js";
 import { failureOf } from "./exchange-failure.js";
-import { forwardedHeaders, returnedHeaders } from "./forward.js";
+import { forwardedHeaders, headerValues, returnedHeaders } from "./forward.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { RunTransforms, type TransformedAnswer } from "./run-transforms.js";
+import { placesInHeader } from "./splice/header.js";
+import type { FindPlaces } from "./splice/place.js";
+import { placesInPath } from "./splice/url.js";
 import type { Transform } from "./transform.js";
 
 /** Unsaved transforms, with their input. */
@@ -118,9 +123,11 @@ async function asSteps<T>(steps: Promise<T>): Promise<T> {
 function transformRequest(testing: ProxyTesting, { requestSteps, request, configuration }: ProxySample) {
   const { signal, memory } = testing;
   const { proxy, transforms } = madeUp(testing, configuration);
-  const { tenantId } = testing.caller;
+  const { tenantId, context } = testing.caller;
   const headers = forwardedHeaders(request.headers);
-  return asSteps(transforms.request({ tenantId, proxy }, requestSteps, { ...request, headers }, { signal, memory }));
+  return asSteps(
+    transforms.request({ tenantId, context, proxy }, requestSteps, { ...request, headers }, { signal, memory }),
+  );
 }
 
 /** As in a proxy, only successful answers are transformed. */
@@ -135,7 +142,8 @@ async function transformAnswer(
   if (responseSteps.length === 0 || answer.status > 299) return { ...answer, headers };
   const { proxy, transforms } = madeUp(testing, configuration);
   const plain = { ...answer, headers, statusText: "", destinationStatus: answer.status };
-  const scope = { tenantId: testing.caller.tenantId, proxy };
+  const { tenantId, context } = testing.caller;
+  const scope = { tenantId, context, proxy };
   return wholeAnswer(await asSteps(transforms.response(scope, responseSteps, plain, { signal, memory })), testing);
 }
 
@@ -181,14 +189,27 @@ function madeUpToken(token: JsonObject): JsonObject {
   return { type: "token", ...token, id: randomUUID() };
 }
 
+/** Whether a real call would replace or refuse braces of the request, in whatever spelling its format allows. */
+function holdsExpression(target: string, headers: readonly HeaderPair[], body: Buffer): boolean {
+  const parts: readonly (readonly [FindPlaces, string])[] = [
+    [placesInPath, target],
+    ...headers.map(([, value]) => [placesInHeader, value] as const),
+    ...headerValues(headers, "content-type").flatMap((type) => {
+      const format = bodyFormatOf(type);
+      return format.kind === "text" ? [[format.find, body.toString("utf8")] as const] : [];
+    }),
+  ];
+  const finds = ([find, text]: (typeof parts)[number]) => !find(text)[Symbol.iterator]().next().done;
+  return body.includes("{{") || hasWideReference(body) || parts.some(finds);
+}
+
 async function call(
   { agents, caller, signal, memory }: ProxyTesting,
   url: string,
   target: string,
   { method, headers, body }: SampleRequest,
 ): Promise<SampleAnswer> {
-  const isText = [target, ...headers.flat()].every((text) => !text.includes("{{")) && !body.includes("{{");
-  if (!isText)
+  if (holdsExpression(target, headers, body))
     throw invalid("request", "must hold no expressions where destination_url is called: a test resolves none");
   try {
     const answer = await guardedRequest(agents, {

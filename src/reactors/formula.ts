@@ -15,13 +15,13 @@ import {
   type FormulaRow,
   formulaInUse,
   insertFormula,
-  listFormulas as listFormulaRows,
+  listFormulaRows,
   namesOfFormulas,
   readFormula,
   updateFormula as updateFormulaRow,
 } from "../store/reactor-formulas.js";
 import type { Transaction } from "../store/transaction.js";
-import { pageByName } from "../tenancy/name-search.js";
+import { listByName } from "../tenancy/name-search.js";
 import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
 
 /** Whether reactors can be created from it already. */
@@ -93,7 +93,7 @@ export async function listFormulas(
   const { items, total } =
     name === undefined
       ? await tx.query(listFormulaRows, listing)
-      : await pageByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
+      : await listByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
 }

@@ -17,7 +17,7 @@ import { holdFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
-  listReactors as listReactorRows,
+  listReactorRows,
   lockReactor,
   namesOfReactors,
   type ReactorColumns,
@@ -27,7 +27,7 @@ import {
 } from "../store/reactors.js";
 import { BOUND } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
-import { pageByName } from "../tenancy/name-search.js";
+import { listByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";
 
@@ -107,7 +107,7 @@ export async function listReactors(
   const { items, total } =
     name === undefined
       ? await tx.query(listReactorRows, listing)
-      : await pageByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
+      : await listByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
   writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
 }

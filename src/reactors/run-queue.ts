@@ -17,7 +17,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, RETRIES, retryDelay } from "./callback.js";
 import { bodyOf, endOf, type RunEnd } from "./outcome.js";
 import { admitRun, type ReactParts, react, tokensOfArgs } from "./react.js";
-import { openEnd, openRequest, type RunRequest, sealEnd, sealRequest } from "./runs.js";
+import { openEnd, openRequest, type StoredRequest, sealEnd, sealRequest } from "./runs.js";
 
 export interface RunQueueParts extends ReactParts {
   readonly database: Database;
@@ -117,7 +117,7 @@ export class RunQueue {
   }
 
   /** A run under a newer key than the loaded ones fails once; the next attempt loads the new key. */
-  #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): RunRequest {
+  #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): StoredRequest {
     try {
       return openRequest(keys, tenantId, run);
     } catch (error) {
@@ -126,7 +126,7 @@ export class RunQueue {
     }
   }
 
-  async #end(tenantId: TenantId, keys: TenantKeys, run: RunRow, request: RunRequest): Promise<RunEnd | NotEnded> {
+  async #end(tenantId: TenantId, keys: TenantKeys, run: RunRow, request: StoredRequest): Promise<RunEnd | NotEnded> {
     if (run.attempts >= MAX_CUT_OFF) return { kind: "failed", failure: cutOff() };
     try {
       return await this.#react(tenantId, keys, run, request);
@@ -139,14 +139,14 @@ export class RunQueue {
     }
   }
 
-  async #react(tenantId: TenantId, keys: TenantKeys, run: RunRow, { args }: RunRequest): Promise<RunEnd> {
+  async #react(tenantId: TenantId, keys: TenantKeys, run: RunRow, { args, context }: StoredRequest): Promise<RunEnd> {
     const { authenticator, database } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
-      const caller = await authenticator.application(tenantId, run.application_id);
+      const caller = await authenticator.application(tenantId, run.application_id, context);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
         const admitted = await recordingDenials(database, () =>
-          database.fast.run(tenantId, caller.revision, (tx) =>
+          database.shared.run(tenantId, caller.revision, (tx) =>
             admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNCOUNTED),
           ),
         );
@@ -158,7 +158,7 @@ export class RunQueue {
     }
   }
 
-  async #deliver(tenantId: TenantId, run: RunRow, request: RunRequest, end: RunEnd, failed: number): Promise<void> {
+  async #deliver(tenantId: TenantId, run: RunRow, request: StoredRequest, end: RunEnd, failed: number): Promise<void> {
     const { agents, showError, onUndelivered } = this.#parts;
     const url = request.callbackUrl ?? "";
     const { signal } = this.#stopping;

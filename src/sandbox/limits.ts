@@ -3,6 +3,9 @@ import { MAX_RESULT_VALUES, MAX_VALUES } from "../base/json-structure.js";
 const KB = 1024;
 const MB = 1024 * KB;
 
+/** Size of one request of code to the host, and of one answer, in bytes. */
+export const HOST_CALL_BYTES = MB;
+
 /** Limits of one run. Times in milliseconds, sizes in bytes. */
 export interface RunLimits {
   /**
@@ -44,7 +47,7 @@ const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes" | "resultValues"> = {
   memoryBytes: 128 * MB,
   hostCallsInFlight: 64,
   hostCalls: 1_000,
-  hostCallBytes: MB,
+  hostCallBytes: HOST_CALL_BYTES,
   consoleBytes: 64 * KB,
   timers: 100,
 };

@@ -1,25 +1,19 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { afterOthers } from "../base/after-others.js";
-import { CircuitBreaker } from "./circuit-breaker.js";
+import { CodeBreakers, compilationOf } from "./code-breakers.js";
 import type { HostCalls } from "./host-calls.js";
 import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
 import { SandboxCounters, type SandboxMetrics } from "./metrics.js";
 import { type SandboxOptions, type SandboxSettings, settingsOf } from "./options.js";
-import {
-  type CodeSource,
-  type CompileProblem,
-  failed,
-  type RunFailure,
-  type RunOutcome,
-  type RunRequest,
-} from "./run.js";
+import { type CodeSource, type CompileProblem, failed, type RunOutcome, type RunRequest } from "./run.js";
 import { RunSession } from "./run-session.js";
 import type { RunnerLink } from "./runner-link.js";
+import { RunnerRequests } from "./runner-requests.js";
 import { RunnerSupervisor } from "./runner-supervisor.js";
 import type { ReadyRunner } from "./runner-waiters.js";
 import { SharedRunner } from "./shared-runner.js";
-import { type Frame, FrameKind, readParts } from "./wire/frame.js";
+import { type Frame, FrameKind } from "./wire/frame.js";
 import type { CompileOrder, RunOrder } from "./wire/orders.js";
 import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
 
@@ -59,37 +53,25 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
 /** The largest result that fits a frame. */
 const MOST_RESULT_BYTES = 24 * 1024 * 1024;
-/** The function id of compilations in the circuit breaker: their code may belong to no function yet. */
-const COMPILING = "compile";
-
-/** A pending request to the runner. */
-interface Pending {
-  /** @throws ProtocolError for an invalid answer. */
-  readonly onResult: (report: Buffer, value: Buffer) => void;
-  readonly onHostCall: (payload: Buffer) => Promise<Buffer | undefined>;
-  readonly fail: (reason: RunFailure) => void;
-  /** Withdraws a compilation of this tenant after its circuit breaker opened. Has no effect on other tasks. */
-  readonly withdrawCompilation: (tenantId: string) => void;
-}
 
 class RunnerSandbox implements Sandbox {
   readonly #settings: SandboxSettings;
   readonly #link: RunnerLink;
   readonly #counters = new SandboxCounters();
-  readonly #byFunction: CircuitBreaker;
-  readonly #byTenant: CircuitBreaker;
-  readonly #pending = new Map<string, Pending>();
+  readonly #breakers: CodeBreakers;
+  readonly #requests = new RunnerRequests(() => this.#link.kill("silent"));
   /** Runs that wait for a runner to be ready. */
   #early = 0;
 
   constructor(settings: SandboxSettings) {
     this.#settings = settings;
-    const now = () => performance.now();
-    this.#byFunction = new CircuitBreaker(settings.breaker.byFunction, now);
-    this.#byTenant = new CircuitBreaker(settings.breaker.byTenant, now);
-    const onFrame = (runner: ReadyRunner, frame: Frame) => this.#receive(runner, frame);
+    this.#breakers = new CodeBreakers(settings.breaker, {
+      onIncident: settings.onIncident,
+      onCompilationsHeld: (tenantId) => this.#requests.withdrawCompilations(tenantId),
+    });
+    const onFrame = (runner: ReadyRunner, frame: Frame) => this.#requests.receive(runner, frame);
     if (settings.sharedRunner) {
-      settings.sharedRunner.onFailure((source) => this.#countIn(source));
+      settings.sharedRunner.onFailure((source) => this.#breakers.fail(source));
       this.#link = new SharedRunner(settings.sharedRunner, { onFrame, onLost: () => this.#failAll() });
       return;
     }
@@ -100,14 +82,14 @@ class RunnerSandbox implements Sandbox {
       },
       onExit: (exit) => {
         this.#counters.runnerEnded();
-        settings.onIncident({ type: "runner_exited", ...exit, runs: this.#pending.size });
+        settings.onIncident({ type: "runner_exited", ...exit, runs: this.#requests.size });
         this.#failAll();
       },
     });
   }
 
   get metrics(): SandboxMetrics {
-    return this.#counters.snapshot(this.#pending.size + this.#early);
+    return this.#counters.snapshot(this.#requests.size + this.#early);
   }
 
   async run(request: RunRequest, hosts: HostCalls, signal?: AbortSignal): Promise<RunOutcome> {
@@ -125,7 +107,7 @@ class RunnerSandbox implements Sandbox {
     const args = Buffer.from(JSON.stringify(request.args));
     if (args.length > limits.argsBytes) return failed("args_too_large");
     const key = instanceKey(request, limits);
-    if (this.#heldMs(request.key) > 0) return failed("held");
+    if (this.#breakers.heldMs(request.key) > 0) return failed("held");
     const runner = await this.#runner();
     if (runner === undefined) return failed("overloaded");
     signal?.throwIfAborted();
@@ -134,7 +116,7 @@ class RunnerSandbox implements Sandbox {
     const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
     const session = new RunSession(hosts, limits);
     let resultBytes = 0;
-    const id = this.#expect(this.#longest(limits.loadMs + limits.wallMs), {
+    const id = this.#requests.add(this.#longest(limits.loadMs + limits.wallMs), {
       onResult: (reportBytes, valueBytes) => {
         const report = this.#read(request.key, limits.resultValues, reportBytes, valueBytes);
         resultBytes = valueBytes.length;
@@ -155,14 +137,14 @@ class RunnerSandbox implements Sandbox {
   async compile(tenantId: string, code: string): Promise<CompileProblem | undefined> {
     const problem = tooLong(code);
     if (problem) return problem;
-    const source = { tenantId, functionId: COMPILING };
-    const heldMs = this.#heldMs(source);
+    const source = compilationOf(tenantId);
+    const heldMs = this.#breakers.heldMs(source);
     if (heldMs > 0) throw new SandboxUnavailable("the tenant's circuit breaker is open", heldMs);
     const runner = await this.#runner();
     if (runner === undefined) throw new SandboxUnavailable("the sandbox cannot compile code now");
     const { promise, resolve, reject } = Promise.withResolvers<CompileProblem | undefined>();
     const unavailable = () => reject(new SandboxUnavailable("the sandbox cannot compile code now"));
-    const id = this.#expect(this.#longest(this.#settings.runner.compileMs), {
+    const id = this.#requests.add(this.#longest(this.#settings.runner.compileMs), {
       onResult: (bytes) => {
         const report = readCompileReport(bytes);
         if (report.kind === "failed") unavailable();
@@ -176,9 +158,7 @@ class RunnerSandbox implements Sandbox {
       onHostCall: async () => undefined,
       fail: unavailable,
       withdrawCompilation: (held) => {
-        if (held !== tenantId) return;
-        runner.socket.send(FrameKind.cancel, id);
-        this.#pending.get(id)?.fail("held");
+        if (held === tenantId) this.#requests.cancel(runner, id, "held");
       },
     });
     const order: CompileOrder = { tenant: tenantId, code };
@@ -215,44 +195,6 @@ class RunnerSandbox implements Sandbox {
     return queue.waitMs + taskMs + kill.graceMs + kill.threadExitMs + kill.silenceMs;
   }
 
-  /** @returns the id under which the runner answers: unguessable and meaningless. */
-  #expect(withinMs: number, pending: Pending): string {
-    const id = randomBytes(16).toString("hex");
-    const timer = setTimeout(() => this.#link.kill("silent"), withinMs);
-    this.#pending.set(id, {
-      ...pending,
-      onResult: (report, value) => {
-        clearTimeout(timer);
-        // Removed after this, because an unreadable answer ends the runner and fails all pending requests.
-        pending.onResult(report, value);
-        this.#pending.delete(id);
-      },
-      fail: (reason) => {
-        clearTimeout(timer);
-        this.#pending.delete(id);
-        pending.fail(reason);
-      },
-    });
-    return id;
-  }
-
-  #receive(runner: ReadyRunner, { kind, lease, number, payload }: Frame): void {
-    const pending = this.#pending.get(lease);
-    // The caller cancelled the run, and the runner does not know yet.
-    if (pending === undefined) return;
-    if (kind === FrameKind.result) {
-      const { first, second } = readParts(payload);
-      pending.onResult(first, second);
-    } else if (kind === FrameKind.hostCall) {
-      void this.#answer(runner, pending, lease, number, payload);
-    }
-  }
-
-  async #answer(runner: ReadyRunner, pending: Pending, lease: string, number: number, payload: Buffer): Promise<void> {
-    const reply = await pending.onHostCall(payload);
-    if (reply && this.#pending.has(lease)) runner.socket.send(FrameKind.hostReply, lease, reply, number);
-  }
-
   async #unlessAborted(
     session: RunSession,
     id: string,
@@ -260,10 +202,7 @@ class RunnerSandbox implements Sandbox {
     signal?: AbortSignal,
   ): Promise<RunOutcome> {
     if (signal === undefined) return await session.outcome;
-    const abort = () => {
-      runner.socket.send(FrameKind.cancel, id);
-      this.#pending.get(id)?.fail("killed");
-    };
+    const abort = () => this.#requests.cancel(runner, id, "killed");
     signal.addEventListener("abort", abort, { once: true });
     try {
       const outcome = await session.outcome;
@@ -290,26 +229,12 @@ class RunnerSandbox implements Sandbox {
   }
 
   #countFailure(source: CodeSource): void {
-    this.#countIn(source);
-    this.#settings.sharedRunner?.tellFailure(source);
-  }
-
-  #countIn({ tenantId, functionId }: CodeSource): void {
-    if (this.#byFunction.fail(`${tenantId} ${functionId}`)) {
-      this.#settings.onIncident({ type: "function_held", tenantId, functionId });
-      if (functionId === COMPILING)
-        for (const pending of [...this.#pending.values()]) pending.withdrawCompilation(tenantId);
-    }
-    if (this.#byTenant.fail(tenantId)) this.#settings.onIncident({ type: "tenant_held", tenantId });
-  }
-
-  /** Milliseconds until the code may run again; 0 if it may run now. */
-  #heldMs({ tenantId, functionId }: CodeSource): number {
-    return Math.max(this.#byFunction.openFor(`${tenantId} ${functionId}`), this.#byTenant.openFor(tenantId));
+    this.#breakers.fail(source);
+    this.#settings.sharedRunner?.reportFailure(source);
   }
 
   #failAll(): void {
-    for (const pending of [...this.#pending.values()]) pending.fail("runner_restarted");
+    this.#requests.failAll("runner_restarted");
   }
 }
 

@@ -12,7 +12,7 @@ export interface SharedRunnerPlace {
   /** Asks the process that started the runner to replace it. */
   kill(reason: ExitReason): void;
   /** Reports code that ended a thread to the other processes, whose circuit breakers count it too. */
-  tellFailure(source: CodeSource): void;
+  reportFailure(source: CodeSource): void;
   /** @param count called for each failure that another process reports. */
   onFailure(count: (source: CodeSource) => void): void;
 }

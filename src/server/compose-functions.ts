@@ -1,4 +1,5 @@
 import { FailedRuns } from "../functions/failed-runs.js";
+import { FetchedBytes } from "../functions/fetched-bytes.js";
 import { createFunctionRunner, type FunctionRunner } from "../functions/function-runner.js";
 import { guardedFetch, hostCallsOver } from "../functions/host-calls.js";
 import { TestHosts } from "../functions/test-hosts.js";
@@ -17,13 +18,14 @@ export function composeFunctions({ database, keyring, clock, log, agents, sandbo
     ...{ database, keyring, clock },
     onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
   });
-  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents), (fn, outcome) =>
+  const fetched = new FetchedBytes();
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents, fetched), (fn, outcome) =>
     failedRuns.observe(fn, outcome),
   );
   return {
     ...{ functions, failedRuns },
     setUpTest(tenantId, outside) {
-      const hosts = new TestHosts(outside, guardedFetch(agents, tenantId));
+      const hosts = new TestHosts(outside, guardedFetch(agents, tenantId, fetched));
       return { hosts, runner: new TestRunner(sandbox, hosts) };
     },
   };

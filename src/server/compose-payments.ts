@@ -8,19 +8,19 @@ import type { Job } from "../jobs/schedule.js";
 import { tenantWorkJob } from "../jobs/tenant-work.js";
 import { uuidFrom, writeAddress } from "../payments/addresses.js";
 import { checkConnections } from "../payments/check-connections.js";
-import { realConnectors } from "../payments/connectors/real-connectors.js";
 import { Connectors } from "../payments/connectors.js";
-import type { FormulaId } from "../payments/formulas.js";
+import type { FormulaId } from "../payments/formula.js";
 import { Incoming } from "../payments/incoming.js";
 import { PaymentEngine } from "../payments/payment-engine.js";
 import { providerHttp } from "../payments/provider-http.js";
+import { realConnectors } from "../payments/providers.js";
 import type { ReconcileParts } from "../payments/reconcile.js";
-import { ApprovalDesk } from "../payments/simulator/approve.js";
+import { SimulatedApprovals } from "../payments/simulator/approve.js";
 import { Books } from "../payments/simulator/books.js";
 import { SimulatorPost } from "../payments/simulator/post.js";
-import { Simulator, type Tell } from "../payments/simulator/simulator.js";
+import { type SendWebhook, Simulator } from "../payments/simulator/simulator.js";
 import { TenantTurns } from "../payments/tenant-turns.js";
-import { ChallengeDesk } from "../payments/three-ds/challenge-desk.js";
+import { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
 import type { ServedMethod } from "../services/call.js";
 import { connectionService } from "../services/connections.js";
@@ -35,8 +35,8 @@ export interface Payments {
   readonly methods: readonly ServedMethod[];
   readonly jobs: readonly Job[];
   readonly incoming: Incoming;
-  readonly approvals: ApprovalDesk;
-  readonly challenges: ChallengeDesk;
+  readonly approvals: SimulatedApprovals;
+  readonly challenges: SimulatedChallenges;
   stop(): Promise<void>;
 }
 
@@ -63,9 +63,9 @@ export function composePayments(parts: PaymentsParts): Payments {
     },
     onFailure: tenantFailure(log, "simulator webhooks", "a webhook of the simulator was lost"),
   });
-  const tell: Tell = (tenantId, change) => post.tell(tenantId, change);
+  const sendWebhook: SendWebhook = (tenantId, change) => post.schedule(tenantId, change);
   const connectors = new Connectors(
-    [new Simulator(books, approvalPageOf(parts), tell), ...realConnectors(addresses)],
+    [new Simulator(books, approvalPageOf(parts), sendWebhook), ...realConnectors(addresses)],
     (tenantId) =>
       providerHttp(agents, tenantId, (error) =>
         log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
@@ -91,8 +91,8 @@ export function composePayments(parts: PaymentsParts): Payments {
     methods: methodsOf(parts, engine, checks),
     jobs: jobsOf(parts, engine, checks),
     incoming,
-    challenges: new ChallengeDesk(database, keyring, simulatedDirectory),
-    approvals: new ApprovalDesk(books, keyring, clock, tell),
+    challenges: new SimulatedChallenges(database, keyring, simulatedDirectory),
+    approvals: new SimulatedApprovals(books, keyring, clock, sendWebhook),
     stop: async () => {
       post.stop();
       await Promise.all([checks.stop(), engine.stop()]);
@@ -120,7 +120,7 @@ function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, che
     ...threeDSService({
       ...{ keyring, directory: simulatedDirectory },
       challengeUrl: (keys, tenantId, id) =>
-        `${address()}/3ds/challenges/${ChallengeDesk.addressOf(keys, tenantId, id)}`,
+        `${address()}/3ds/challenges/${SimulatedChallenges.addressOf(keys, tenantId, id)}`,
     }),
   ];
 }

@@ -1,5 +1,5 @@
 import { createVisits, type Visits } from "../api/browser/visits.js";
-import { addressReader, clientReader } from "../api/client-address.js";
+import { clientReader, peerReader } from "../api/client-address.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { Issuer } from "../people/issuer.js";
@@ -41,7 +41,7 @@ export function composePeople({ vault, config, clock, agents, address }: PeopleP
   return {
     authenticator: new PersonAuthenticator(database, keyring, clock, idleMs),
     visits: createVisits({
-      ...{ address, readAddress: addressReader(trustedProxies), readClient: clientReader(trustedProxies) },
+      ...{ address, readAddress: peerReader(trustedProxies), readClient: clientReader(trustedProxies) },
     }),
     methods: signInService({
       ...{ database, keyring, limits, openId, idleMs, services: SERVICES },

@@ -25,7 +25,7 @@ interface ServiceParts extends Reactors, Pick<Functions, "setUpTest"> {
 
 /** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
-  { keyring, log, agents, sandbox }: CoreParts,
+  { keyring, clock, log, agents, sandbox }: CoreParts,
   { egress: policy, includedMonthlyActiveTokens }: Config,
   { invoke, react, runs, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
@@ -42,7 +42,7 @@ export function composeServices(
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
     ...sessionService(keyring),
-    ...logService(keyring),
+    ...logService(keyring, clock),
     ...proxyService({ keyring, policy, compileFor, invoke }),
     ...reactorService({ keyring, compileFor }),
     ...functionTestService({ setUpTest, agents }),

@@ -1,10 +1,11 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
 import { internalCalls } from "../api/internal-calls.js";
-import type { Overload } from "../api/load-shedder.js";
+import { type Overload, summed } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
+import { RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import type { RunQueue } from "../reactors/run-queue.js";
@@ -15,7 +16,7 @@ import type { ServedMethod } from "../services/call.js";
 import { tokenizeService } from "../services/tokenize.js";
 import { tokenService } from "../services/tokens.js";
 import type { Config } from "../settings/config.js";
-import { InvitationDesk } from "../tenancy/accept-invitation.js";
+import { InvitationAcceptance } from "../tenancy/accept-invitation.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import type { Vault } from "../vault/vault.js";
 import { composeFunctions } from "./compose-functions.js";
@@ -33,7 +34,7 @@ export interface Composition extends AsyncDisposable {
   readonly runs: RunQueue;
   readonly payments: Payments;
   readonly people: People;
-  readonly invitations: InvitationDesk;
+  readonly invitations: InvitationAcceptance;
   readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly overload: Overload;
@@ -57,12 +58,16 @@ export interface Surroundings {
 export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, keyring, clock);
+  const refusedKeys = new RefusedKeys({
+    ...{ database, keyring, clock },
+    onLost: summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, "refused keys without a log row")),
+  });
+  const authenticator = new Authenticator(database, keyring, clock, (refused) => refusedKeys.note(refused));
   const framePasses = new FramePasses(database, keyring, clock);
   const agents = createGuardedAgents(config.egress);
   const people = composePeople({ vault, config, clock, agents, address });
   const { visits } = people;
-  const admission = { authenticator, people: people.authenticator, database, framePasses };
+  const admission = { authenticator, people: people.authenticator, framePasses, database };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
@@ -82,18 +87,20 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   return {
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     invokeProxy: invoke,
-    ...{ runs, payments, people, sandbox, rest, framePasses },
-    invitations: new InvitationDesk(database, keyring),
+    ...{ runs, payments, people, sandbox, rest },
+    framePasses,
+    invitations: new InvitationAcceptance(database, keyring),
     overload: {
       refusalOf(apiKey) {
-        const tenantId = database.fast.isBusy ? authenticator.tenantOf(apiKey) : undefined;
-        return tenantId && database.fast.refusalOf(tenantId);
+        const tenantId = database.shared.isBusy ? authenticator.tenantOf(apiKey) : undefined;
+        return tenantId && database.shared.refusalOf(tenantId);
       },
     },
     async [Symbol.asyncDispose]() {
       await endPart("runs and payments in the background", rest);
       await endPart("the sandbox's runner", () => sandbox.close());
       await endPart("failed runs being stored", () => failedRuns.settle());
+      await endPart("log rows of refused keys", () => refusedKeys.settle());
       agents.close();
     },
   };

@@ -1,4 +1,4 @@
-import { clientReader } from "../api/client-address.js";
+import { addressReader, clientReader } from "../api/client-address.js";
 import { registerDocs } from "../api/docs.js";
 import type { Readiness } from "../api/health.js";
 import { registerInvitationPage } from "../api/invitation-page.js";
@@ -82,6 +82,7 @@ function apiServer(
     ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient: clientReader(config.trustedProxies),
+    readAddress: addressReader(config.trustedProxies, config.logAddresses),
     visits: parts.people.visits,
     async extend(app) {
       const web = readWebBuild();

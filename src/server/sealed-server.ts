@@ -19,7 +19,7 @@ import type { Config } from "../settings/config.js";
 import {
   keptInShares,
   type ShareAnswer,
-  ShareDesk,
+  ShareCollector,
   StoppedSealed,
   type Unseal,
   type UnsealedKey,
@@ -60,7 +60,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
     await using sealed = new AsyncDisposableStack();
     const path = unsealSocketOf(config);
     const { promise, resolve, reject } = Promise.withResolvers<readonly UnsealedKey[]>();
-    const desk = new ShareDesk(needed, resolve);
+    const collector = new ShareCollector(needed, resolve);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await rm(path, { force: true });
     const sockets = new Set<Socket>();
@@ -68,7 +68,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
       sockets.add(socket);
       socket.on("close", () => sockets.delete(socket));
       socket.on("error", () => socket.destroy());
-      serveShares(socket, desk);
+      serveShares(socket, collector);
     });
     await listen(server, path);
     sealed.defer(() => closeServer(server, sockets));
@@ -137,16 +137,16 @@ function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): stri
  * connection: further input is read and discarded for a moment, because a reset would make a sending client lose the
  * answer.
  */
-function serveShares(socket: Socket, desk: ShareDesk): void {
+function serveShares(socket: Socket, collector: ShareCollector): void {
   const splitter = new LineSplitter(LONGEST_SHARE_LINE);
   const answer = (text: ShareAnswer) => socket.write(`${JSON.stringify(text)}\n`);
   socket.setEncoding("utf8");
   const take = (piece: string) => {
     try {
-      for (const line of splitter.push(piece)) void desk.take(new Sensitive(line)).then(answer);
+      for (const line of splitter.push(piece)) void collector.take(new Sensitive(line)).then(answer);
     } catch {
       socket.off("data", take).resume();
-      answer(desk.refuse(notAShare()));
+      answer(collector.refuse(notAShare()));
       socket.end();
       setTimeout(() => socket.destroy(), LINGER_MS).unref();
     }

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import { createOperatorLog } from "../api/operator-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
-import { chooseCarrier } from "../mail/choose-carrier.js";
+import { chooseTransport } from "../mail/choose-transport.js";
 import { readBinTable } from "../settings/bin-table.js";
 import type { Config } from "../settings/config.js";
 import { createMeters } from "../telemetry/meters.js";
@@ -12,6 +12,7 @@ import { backgroundJobs, mailDelivery } from "./background-jobs.js";
 import { compose } from "./composition.js";
 import { readTls, type TlsIdentity } from "./listening.js";
 import { createLogSealing, watchLogClock } from "./log-sealing.js";
+import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
 import { readinessOf } from "./readiness.js";
 import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
@@ -48,21 +49,23 @@ export async function startServer(
   const fromPrimary = part ? { opened: part.opened } : {};
   const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart, ...fromPrimary }));
   const draining = new AbortController();
-  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal);
+  const sinks = createLogSinks(config.logSinks, log, meters);
+  const sinkNames = sinks.map(({ name }) => name);
+  const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal, sinkNames);
   let url = config.publicUrl ?? "";
   const sharedRunner = part?.runner;
   const address = () => url;
   const parts = opened.use(compose(vault, config, { log, clock, bins, address, endPart, sharedRunner }));
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
-  const sealing = createLogSealing(vault, log, meters);
+  const sealing = createLogSealing(vault, sinkNames, log, meters);
   const logClock = watchLogClock(sealing, clock, log, meters);
   endLater("logs being set back", () => logClock.stop());
-  schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, parts }));
+  schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, parts }));
   const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, part, endLater });
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.
-  schedule.start([mailDelivery(vault, chooseCarrier(config, announce), url, clock, log)]);
+  schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 

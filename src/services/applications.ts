@@ -9,8 +9,8 @@ import {
   createKey,
   getApplication,
   getKey,
-  pageOfApplications,
-  pageOfKeys,
+  listApplicationKeys,
+  listApplications,
   prepareApplication,
   regenerateKey,
   removeApplication,
@@ -41,7 +41,7 @@ function applicationReads(keyring: Keyring): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), types: request.type };
       const keys = await keyring.of(call.caller.tenantId);
       return call.list(
-        (tx) => pageOfApplications(tx, keys, actorOf(call.caller), listing),
+        (tx) => listApplications(tx, keys, actorOf(call.caller), listing),
         (found) => ({
           pagination: showPage(found, page),
           data: found.items.map((item) => show(call.caller.tenantId, item)),
@@ -132,7 +132,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
       const page = pageRequest(request);
       const listing = { ...page, applicationId: uuidOf(request.id) };
       return call.list(
-        (tx) => pageOfKeys(tx, actorOf(call.caller), listing),
+        (tx) => listApplicationKeys(tx, actorOf(call.caller), listing),
         (found) => ({
           pagination: showPage(found, page),
           data: found.items.map((item) => showKey(call.caller.tenantId, item)),

@@ -8,6 +8,8 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
+import type { AuditContext } from "../audit/audit-context.js";
+import type { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
@@ -60,6 +62,8 @@ export interface Call<Output extends DescMessage = DescMessage> {
   /** The browser of a person. @throws {Fault} unauthenticated for other callers. */
   readonly visit: Visit;
   readonly traceId: string;
+  /** What the request tells log rows, and why its reason is not accepted. */
+  readonly audit: { readonly context: AuditContext; readonly badReason: Fault | undefined };
   readonly signal: AbortSignal;
   /** The memory budget for the request's bodies. */
   readonly memory: RequestMemory;

@@ -3,18 +3,18 @@ import { ConnectionService } from "../../gen/cloakroom/v1/connections_pb.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
-  allConnections,
-  allFormulas,
   type Connection,
   type ConnectionDraft,
   chooseFormula,
   createConnection,
   deleteConnection,
   getConnection,
+  listConnections,
+  listFormulas,
   replaceConnection,
   requireSupported,
 } from "../payments/connection.js";
-import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formulas.js";
+import { FEATURES, type Formula, hasThreeDSecure } from "../payments/formula.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
@@ -39,7 +39,7 @@ function connectionReads({ keyring, webhookUrl }: ConnectionServiceParts): Serve
       const { tenantId } = call.caller;
       const keys = await keyring.of(tenantId);
       return call.list(
-        (tx) => allConnections(tx, call.caller, keys),
+        (tx) => listConnections(tx, call.caller, keys),
         (found) => ({ data: found.map((item) => showWhole(item, webhookUrl(keys, tenantId, item.id))) }),
       );
     }),
@@ -53,7 +53,7 @@ function connectionReads({ keyring, webhookUrl }: ConnectionServiceParts): Serve
     }),
     serve(method.listConnectionFormulas, async (_request, call) =>
       call.transact(
-        (tx) => allFormulas(tx, call.caller),
+        (tx) => listFormulas(tx, call.caller),
         (formulas) => ({ data: formulas.map(showFormula) }),
       ),
     ),

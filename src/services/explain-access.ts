@@ -9,7 +9,7 @@ import {
 import type { AccessStep } from "../access/access-explanation.js";
 import { parseRights } from "../access/access-rule.js";
 import type { Application } from "../access/application.js";
-import { getApplication, pageOfApplications } from "../access/applications.js";
+import { getApplication, listApplications } from "../access/applications.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { parseContainer } from "../access/container.js";
 import { Grant, type TokenPlace } from "../access/grant.js";
@@ -84,7 +84,7 @@ async function applicationsOf(
   page: ReturnType<typeof pageRequest>,
 ): Promise<{ readonly items: readonly Application[]; readonly total: number }> {
   if (applicationId === undefined) {
-    return pageOfApplications(tx, keys, actorOf(caller), { ...page, ids: [], types: [] });
+    return listApplications(tx, keys, actorOf(caller), { ...page, ids: [], types: [] });
   }
   return { items: [await getApplication(tx, keys, actorOf(caller), uuidOf(applicationId))], total: 1 };
 }

@@ -7,7 +7,7 @@ import {
   getInvitation,
   type Invitation,
   type InvitationStatus,
-  pageOfInvitations,
+  listInvitations,
   removeInvitation,
   resendInvitation,
 } from "../tenancy/invitation.js";
@@ -42,7 +42,7 @@ export function invitationService({ keyring }: { readonly keyring: Keyring }): S
       const page = pageRequest(request);
       const status = statusOf(request.status);
       return call.list(
-        (tx) => pageOfInvitations(tx, call.caller, keys, { ...page, status }),
+        (tx) => listInvitations(tx, call.caller, keys, { ...page, status }),
         (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
       );
     }),

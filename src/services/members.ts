@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { MemberService } from "../../gen/cloakroom/v1/members_pb.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { changeRole, getOwner, type Member, pageOfMembers, removeMember } from "../tenancy/member.js";
+import { changeRole, getOwner, listMembers, type Member, removeMember } from "../tenancy/member.js";
 import { namesOfRoles } from "../tenancy/role.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
@@ -16,7 +16,7 @@ export function memberService({ keyring }: { readonly keyring: Keyring }): Serve
       const keys = await keyring.of(tenantId);
       const page = pageRequest(request);
       return call.list(
-        (tx) => pageOfMembers(tx, call.caller, keys, { ...page, userIds: request.userId.map(uuidOf) }),
+        (tx) => listMembers(tx, call.caller, keys, { ...page, userIds: request.userId.map(uuidOf) }),
         (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
       );
     }),

@@ -8,7 +8,7 @@ import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { prepareCursorPage, requireTouchedContainer } from "../tokens/cursor-list.js";
-import { pageOfTokens } from "../tokens/list.js";
+import { listTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { type ReadableToken, showReadable } from "../tokens/read.js";
 import type { TokenQuery } from "../tokens/selection.js";
@@ -84,7 +84,7 @@ function listPage(
   { memory, bins }: { readonly memory: ListMemory; readonly bins: BinTable | undefined },
 ) {
   return call.list(
-    (tx) => pageOfTokens(tx, query, page, memory),
+    (tx) => listTokens(tx, query, page, memory),
     async (found) => ({
       pagination: showPage(found, page),
       data: await showAll(query, found.items, bins),

@@ -8,7 +8,7 @@ import { beginCapture, beginRefund, beginVoid } from "../payments/begin-operatio
 import type { Payment } from "../payments/payment.js";
 import type { PaymentEngine } from "../payments/payment-engine.js";
 import type { PaymentSource } from "../payments/payment-request.js";
-import { getPayment, getRefund, leasePayment, pageOfPayments, refundsOf } from "../payments/read-payments.js";
+import { getPayment, getRefund, leasePayment, listPayments, refundsOf } from "../payments/read-payments.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { REPLAY_REFUND, replayPayment } from "./replay-payments.js";
@@ -32,7 +32,7 @@ function paymentReads({ keyring, engine }: TransactionServiceParts): ServedMetho
       const keys = await keyring.of(call.caller.tenantId);
       const page = pageRequest(request);
       return call.list(
-        (tx) => pageOfPayments(tx, call.caller, keys, { ...page, status, externalIdentifier, reconciliationId }),
+        (tx) => listPayments(tx, call.caller, keys, { ...page, status, externalIdentifier, reconciliationId }),
         (found) => ({ pagination: showPage(found, page), data: found.items.map(showPayment) }),
       );
     }),

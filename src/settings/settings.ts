@@ -233,6 +233,11 @@ const RECORDS = {
     "Least severe lines of the operator's log, which goes to standard output.",
   ),
   LOG_RETENTION_DAYS: whole(365, [0, 36_500], "Days that the log rows of tenants are kept. 0 keeps all."),
+  LOG_ADDRESSES: text(
+    "`full`, `truncated` or `none`",
+    "full",
+    "How much of client addresses the log rows of tenants keep. `truncated` keeps the network: /24 of IPv4, /48 of IPv6. PCI DSS 10.2.2 asks for the origin of each event, which `none` leaves out.",
+  ),
   INCLUDED_MONTHLY_ACTIVE_TOKENS: whole(
     0,
     [0, 1_000_000_000_000],
@@ -242,6 +247,40 @@ const RECORDS = {
     "JSON file",
     "none",
     "What you know of card issuers. See [Card issuers](operations.md#card-issuers).",
+  ),
+};
+
+const SINKS = {
+  AUDIT_FILE: optional(
+    "file, or `-` for standard output",
+    "none",
+    "File that the log rows of tenants are sent to, as lines of JSON. See [Sending the log on](audit-export.md#sending-the-log-on).",
+  ),
+  AUDIT_FILE_BYTES: whole(
+    100 * MB,
+    [MB, 100 * 1024 * MB],
+    "Size in bytes from which that file is renamed, and a new one begun.",
+  ),
+  AUDIT_FILES_KEPT: whole(0, [0, 100_000], "Renamed files that are kept. 0 keeps all."),
+  AUDIT_SYSLOG: optional(
+    "`tls://host:port` or `tcp://host:port`",
+    "none",
+    "Syslog server that the log rows of tenants are sent to (RFC 5424).",
+  ),
+  AUDIT_SYSLOG_CA_FILE: optional(
+    "file",
+    "the system's certificates",
+    "Certificates to check the syslog server by, PEM.",
+  ),
+  AUDIT_OTLP_URL: optional(
+    "`http` or `https` URL",
+    "none",
+    "OTLP receiver that the log rows of tenants are sent to, over HTTP in JSON: `http://collector.example.com:4318/v1/logs`.",
+  ),
+  AUDIT_OTLP_HEADERS: secret(
+    "`name=value`, separated by commas",
+    "none",
+    "Further headers for that receiver, such as `authorization`.",
   ),
 };
 
@@ -269,6 +308,7 @@ export const SETTINGS = {
   ...OUTGOING,
   ...SANDBOX,
   ...RECORDS,
+  ...SINKS,
   ...PEOPLE,
 };
 type Settings = typeof SETTINGS;
@@ -297,6 +337,7 @@ export const SETTING_GROUPS: readonly {
   { title: "Outgoing calls and mail", settings: prefixed(OUTGOING) },
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
+  { title: "Sending the log on", settings: prefixed(SINKS) },
   { title: "People", settings: prefixed(PEOPLE) },
 ];
 

@@ -48,7 +48,7 @@ export interface ApplicationKeyListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listApplicationKeys = definePage<ApplicationKeyListing, ApplicationKeyRow>({
+export const listApplicationKeyRows = definePage<ApplicationKeyListing, ApplicationKeyRow>({
   table: "application_keys",
   sortKey: ({ applicationId }) => applicationId,
   pair(sql, tenantId, listing) {

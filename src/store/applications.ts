@@ -58,7 +58,7 @@ export interface ApplicationListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listApplications = definePage<ApplicationListing, ApplicationRow>({
+export const listApplicationRows = definePage<ApplicationListing, ApplicationRow>({
   table: "applications",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

@@ -23,7 +23,7 @@ export interface BatchLimits {
  * The best measured setting: 100 rows in 2 transactions a tenant reach 42.9 k rows/s, single inserts 13.8 k (storage
  * study 2.2).
  */
-export const FAST_LIMITS: BatchLimits = {
+export const SHARED_LIMITS: BatchLimits = {
   batch: 100,
   perTenant: 2,
   batchingWindowMs: 10,
@@ -55,7 +55,7 @@ export const ORDINARY_LIMITS: BatchLimits = {
  * 128 requests, and a program that pages through several lists sends that many at once: 200 lists took 1.9 s on two
  * idle cores. Requests queue rather than fail, for half the time that a request may take.
  */
-export const SLOW_LIMITS: BatchLimits = {
+export const BULK_LIMITS: BatchLimits = {
   batch: 1,
   perTenant: 4,
   batchingWindowMs: 0,

@@ -191,8 +191,8 @@ class Template<Input> {
     for (const name of used) {
       const isShared = Object.hasOwn(CONTEXT, name);
       const isOwn = Object.hasOwn(parameters, name);
-      if (isShared === isOwn) throw new Error(`:${name} is no parameter of: ${sql}`);
-      if (isOwn && outside.includes(`:${name}`)) throw new Error(`:${name} stands outside of the braces of: ${sql}`);
+      if (isShared === isOwn) throw new Error(`:${name} is not a parameter of: ${sql}`);
+      if (isOwn && outside.includes(`:${name}`)) throw new Error(`:${name} is outside of the braces of: ${sql}`);
     }
     for (const [name] of this.#own) if (!used.has(name)) throw new Error(`:${name} is not used in: ${sql}`);
     this.#columns = columnKindsOf(row);

@@ -51,7 +51,7 @@ export const readConnection = defineStatement<Uuid, ConnectionRow | null, Connec
 export const lockConnection = lockedRead("connections", { id: uuid((id: Uuid) => id) }, readConnection);
 
 /** All connections of a tenant, newest first. */
-export const listConnections = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({
+export const listConnectionRows = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({
   table: "connections",
   kind: "read",
   sortKey: () => "",

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import { type BatchLimits, FAST_LIMITS, ORDINARY_LIMITS, SLOW_LIMITS } from "./batch-limits.js";
+import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./batch-limits.js";
 import type { BatchLoad } from "./batch-load.js";
 import { commitLookupIn } from "./commit-lookup.js";
 import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
@@ -8,8 +8,8 @@ import { ConnectionSlot } from "./connection-slot.js";
 import { toStoreError } from "./database-error.js";
 import { probeDisk } from "./disk-probe.js";
 import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
-import { Lane } from "./lane.js";
 import { Lease } from "./lease.js";
+import { RenewableConnection } from "./renewable-connection.js";
 import { probeService, type ServiceProbe } from "./service-probe.js";
 import type { Guard } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Transaction, Work } from "./transaction.js";
@@ -17,9 +17,9 @@ import { TransactionBatcher } from "./transaction-batcher.js";
 
 export interface DatabaseOptions {
   readonly address: DatabaseAddress;
-  readonly fastConnections: number;
-  readonly slowConnections: number;
-  /** Absent: as many as slow ones. */
+  readonly sharedConnections: number;
+  readonly bulkConnections: number;
+  /** Absent: as many as bulk ones. */
   readonly ordinaryConnections?: number;
   readonly clock: Clock;
 }
@@ -38,12 +38,12 @@ export interface Transactions<Tx extends Transaction> {
 /** The store. Everything runs as `cloakroom_app`, under row-level security. */
 export interface Database extends AsyncDisposable {
   /** The hot path: short transactions, shared by requests of a tenant. */
-  readonly fast: Transactions<Transaction> &
+  readonly shared: Transactions<Transaction> &
     Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "refusalOf" | "requireRoom">;
   /** Reads and changes of single entities: one request a transaction, five seconds a statement. */
   readonly ordinary: Transactions<OrdinaryTransaction>;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
-  readonly slow: Transactions<OrdinaryTransaction>;
+  readonly bulk: Transactions<OrdinaryTransaction>;
   /** The minutes up to now, later than `after`, in which tenants have work of these kinds. */
   due<Kind extends DueKind>(
     kinds: readonly Kind[],
@@ -73,9 +73,9 @@ export interface Database extends AsyncDisposable {
   takesWrites(): Promise<boolean>;
 }
 
-const FAST_STATEMENT_MS = 5_000;
+const SHARED_STATEMENT_MS = 5_000;
 const ORDINARY_STATEMENT_MS = 5_000;
-const SLOW_STATEMENT_MS = 2_000;
+const BULK_STATEMENT_MS = 2_000;
 /** How long an unresponsive cluster node can delay the readiness check. */
 const PROBE_STATEMENT_MS = 1_000;
 
@@ -85,31 +85,35 @@ export const SINGLE_CONNECTIONS = 3;
 /** Half of the connections serve shared transactions, a quarter ordinary ones, and a quarter lists and sweeps. */
 export function splitConnections(
   connections: number,
-): Required<Pick<DatabaseOptions, "fastConnections" | "slowConnections" | "ordinaryConnections">> {
+): Required<Pick<DatabaseOptions, "sharedConnections" | "bulkConnections" | "ordinaryConnections">> {
   const quarter = Math.max(1, Math.floor(connections / 4));
   return {
-    fastConnections: connections - 2 * quarter,
+    sharedConnections: connections - 2 * quarter,
     ordinaryConnections: quarter,
-    slowConnections: quarter,
+    bulkConnections: quarter,
   };
 }
 
 /** Opens the pools of a database. Connections open at their first use. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { address } = options;
-  const { fast, ordinary, slow } = openPools(options);
-  const batchers = [fast, ordinary, slow];
-  const heartbeat = new Lane(address, { role: "cloakroom_app", statementTimeout: 2_000, connectTimeout: 2 });
-  const readiness = new Lane(address, {
+  const { shared, ordinary, bulk } = openPools(options);
+  const batchers = [shared, ordinary, bulk];
+  const heartbeat = new RenewableConnection(address, {
+    role: "cloakroom_app",
+    statementTimeout: 2_000,
+    connectTimeout: 2,
+  });
+  const readiness = new RenewableConnection(address, {
     role: "cloakroom_app",
     statementTimeout: PROBE_STATEMENT_MS,
     connectTimeout: 2,
   });
-  const jobs = new Lane(address, { role: "cloakroom_jobs", statementTimeout: SLOW_STATEMENT_MS });
+  const jobs = new RenewableConnection(address, { role: "cloakroom_jobs", statementTimeout: BULK_STATEMENT_MS });
   return {
-    fast,
+    shared,
     ordinary,
-    slow,
+    bulk,
     due: (kinds, now, after) => renewing(jobs, (sql) => listDue(sql, kinds, now, after)),
     oldestDue: () => renewing(jobs, listOldestDue),
     lease: (name, seconds) => new Lease((query) => renewing(heartbeat, query), name, seconds),
@@ -145,11 +149,11 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 function openPools({
   address,
-  fastConnections,
-  slowConnections,
-  ordinaryConnections = slowConnections,
+  sharedConnections,
+  bulkConnections,
+  ordinaryConnections = bulkConnections,
   clock,
-}: DatabaseOptions): Readonly<Record<"fast" | "ordinary" | "slow", TransactionBatcher>> {
+}: DatabaseOptions): Readonly<Record<"shared" | "ordinary" | "bulk", TransactionBatcher>> {
   const wasCommitted = commitLookupIn(address);
   const pool = (
     connections: number,
@@ -163,9 +167,9 @@ function openPools({
     return new TransactionBatcher(slots, leavingOne(limits, connections), clock, wasCommitted);
   };
   return {
-    fast: pool(fastConnections, FAST_LIMITS, { statementTimeout: FAST_STATEMENT_MS }),
+    shared: pool(sharedConnections, SHARED_LIMITS, { statementTimeout: SHARED_STATEMENT_MS }),
     ordinary: pool(ordinaryConnections, ORDINARY_LIMITS, { statementTimeout: ORDINARY_STATEMENT_MS }),
-    slow: pool(slowConnections, SLOW_LIMITS, { statementTimeout: SLOW_STATEMENT_MS, walksIndexes: true }),
+    bulk: pool(bulkConnections, BULK_LIMITS, { statementTimeout: BULK_STATEMENT_MS, walksIndexes: true }),
   };
 }
 
@@ -175,16 +179,20 @@ function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
 }
 
 /**
- * Runs a query outside of the transaction pools. After any failure, or `patience` milliseconds without an answer, the
- * lane gets a new connection. The database's own statement timeout is shorter, but has no effect if the database or the
+ * Runs a query outside of the transaction pools. After any failure, or `timeoutMs` without an answer, the
+ * connection is replaced. The database's own statement timeout is shorter, but has no effect if the database or the
  * network stops responding.
  */
-async function renewing<T>(lane: Lane, run: (sql: Sql) => PromiseLike<T>, patience = 5_000): Promise<T> {
-  const late = setTimeout(() => lane.renew(), patience);
+async function renewing<T>(
+  connection: RenewableConnection,
+  run: (sql: Sql) => PromiseLike<T>,
+  timeoutMs = 5_000,
+): Promise<T> {
+  const late = setTimeout(() => connection.renew(), timeoutMs);
   try {
-    return await run(lane.sql);
+    return await run(connection.sql);
   } catch (error) {
-    lane.renew();
+    connection.renew();
     throw toStoreError(error);
   } finally {
     clearTimeout(late);

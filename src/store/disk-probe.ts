@@ -6,7 +6,7 @@ import { codeOf } from "./database-error.js";
 /** SQLSTATEs of a database that takes no writes: disk full, disk failure, read-only server. */
 const NO_WRITES = new Set(["53100", "58030", "25006"]);
 
-export function tellsOfDisk(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   return NO_WRITES.has(codeOf(error));
 }
 

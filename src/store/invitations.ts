@@ -70,7 +70,7 @@ export interface InvitationListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listInvitations = definePage<InvitationListing & { readonly now: Date }, InvitationRow>({
+export const listInvitationRows = definePage<InvitationListing & { readonly now: Date }, InvitationRow>({
   table: "invitations",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

@@ -92,7 +92,7 @@ export interface MemberListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listMembers = definePage<MemberListing, MemberRow>({
+export const listMemberRows = definePage<MemberListing, MemberRow>({
   table: "members",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

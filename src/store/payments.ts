@@ -157,7 +157,7 @@ export interface PaymentListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listPayments = definePage<PaymentListing, PaymentRow>({
+export const listPaymentRows = definePage<PaymentListing, PaymentRow>({
   table: "payments",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

@@ -87,7 +87,7 @@ export interface ProxyListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listProxies = definePage<ProxyListing, ProxyRow>({
+export const listProxyRows = definePage<ProxyListing, ProxyRow>({
   table: "proxies",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

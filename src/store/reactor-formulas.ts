@@ -72,7 +72,7 @@ export const holdFormula = defineStatement<Uuid, boolean, unknown>({
 export const namesOfFormulas = defineNames("reactor_formulas");
 
 /** A page of official formulas and the tenant's own, newest first. */
-export const listFormulas = definePage<PageRequest, FormulaRow>({
+export const listFormulaRows = definePage<PageRequest, FormulaRow>({
   table: "reactor_formulas",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

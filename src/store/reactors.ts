@@ -63,7 +63,7 @@ export interface ReactorListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listReactors = definePage<ReactorListing, ReactorRow>({
+export const listReactorRows = definePage<ReactorListing, ReactorRow>({
   table: "reactors",
   sortKey: () => "",
   pair(sql, tenantId, listing) {

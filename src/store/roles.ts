@@ -52,11 +52,11 @@ export async function requireRoles(sql: Sql, logins: readonly string[]): Promise
  * Checks that row-level security applies to the effective role, even one that an operator created by hand.
  * @throws {DatabaseSetupError}
  */
-export async function refuseMightyRole(sql: Sql): Promise<void> {
+export async function refusePrivilegedRole(sql: Sql): Promise<void> {
   const role = await privilegedRole(sql);
   if (role === undefined) return;
   throw new DatabaseSetupError(
-    `The role ${role} is a superuser or bypasses row-level security, so that tenants would not be kept apart. Run: alter role ${role} nosuperuser nobypassrls;`,
+    `The role ${role} is a superuser or bypasses row-level security. It could read and change the rows of all tenants. Run: alter role ${role} nosuperuser nobypassrls;`,
   );
 }
 

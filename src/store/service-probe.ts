@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "./connect.js";
-import { tellsOfDisk } from "./disk-probe.js";
+import { isDiskFull } from "./disk-probe.js";
 
 /** The state of service to tenants. */
 export interface ServiceProbe {
@@ -33,7 +33,7 @@ export async function probeService(sql: Sql): Promise<ServiceProbe> {
     time: clock.now,
     nodes: tenants.length,
     failing: errors.length,
-    refusesWrites: errors.some(tellsOfDisk),
+    refusesWrites: errors.some(isDiskFull),
   };
 }
 

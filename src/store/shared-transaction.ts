@@ -90,7 +90,7 @@ export async function runTransaction(
 
     isOpen = true;
     const end = await connection.send();
-    if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, end);
+    if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, errorIn(end));
     if (end.kind === "lost") return { kind: "aborted", error: end.error };
     if (end.kind === "failed") {
       const aborted = end.isOpen
@@ -103,7 +103,7 @@ export async function runTransaction(
     try {
       batch.deliver();
     } catch (error) {
-      return commit ? { kind: "aborted", error } : rollBack(connection, error);
+      return commit ? unknownCommit(connection, requests, error) : rollBack(connection, error);
     }
     if (commit) return { kind: "committed", requests };
   }
@@ -198,19 +198,27 @@ function setTenant(engine: Engine, tenantId: TenantId): Command {
     : new Command(SET_TENANT, (out) => out.textValue(tenantId));
 }
 
-/** Whether the commit was sent and has no clear answer. Any error in answer to it counts as unclear. */
+/**
+ * Whether the commit was sent and has no clear answer, or was carried out although an output before it cannot be read.
+ * Any error in answer to it counts as unclear.
+ */
 function isUnknown(end: StepEnd, commit: Command): boolean {
-  return end.kind === "lost" ? end.wasSent : end.kind === "failed" && end.failed === commit;
+  if (end.kind === "lost") return end.wasSent;
+  return end.kind === "failed" && (end.failed === commit || commit.tag === "COMMIT");
 }
 
-async function unknownCommit(
-  connection: Connection,
+function errorIn(end: StepEnd): unknown {
+  return end.kind === "done" ? new ConnectionLost() : end.error;
+}
+
+/** The marker tells requests that are done from those that miss an output. Without one, nothing was written. */
+function unknownCommit(
+  { processId }: Connection,
   requests: readonly BatchedRequest[],
-  end: StepEnd,
-): Promise<TransactionResult> {
+  error: unknown,
+): TransactionResult {
   const marker = requests.find(({ outcome, marker }) => outcome?.ok && marker)?.marker;
-  if (marker) return { kind: "unknown", marker, backend: connection.processId, requests };
-  return { kind: "aborted", error: end.kind === "done" ? new ConnectionLost() : end.error };
+  return marker ? { kind: "unknown", marker, backend: processId, requests } : { kind: "aborted", error };
 }
 
 async function rollBack(

@@ -22,6 +22,7 @@ const ORDINARY_TABLES = [
   "three_ds_sessions",
   "audit_seals",
   "audit_heads",
+  "audit_sinks",
 ] as const;
 
 /**

@@ -1,11 +1,11 @@
 import type { TenantId } from "../base/ids.js";
 import type { BatchedRequest } from "./batched-request.js";
-import { Crowding } from "./crowding.js";
+import { OverloadDetector } from "./overload-detector.js";
 import type { Guard } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
 
 /** A request that waits for a transaction. */
-export interface Waiting {
+export interface QueuedRequest {
   readonly guard: Guard;
   readonly work: Work<unknown, OrdinaryTransaction>;
   readonly resolve: (value: unknown) => void;
@@ -17,12 +17,12 @@ export interface Waiting {
 }
 
 /** A request that has just arrived. */
-export function waitingFor<T>(
+export function queuedRequest<T>(
   work: Work<T, OrdinaryTransaction>,
   guard: Guard,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
-): Waiting {
+): QueuedRequest {
   // The resolved value is the one that this same work returned.
   let value: { readonly of: T } | undefined;
   return {
@@ -41,32 +41,32 @@ export function waitingFor<T>(
 /** The requests of one tenant, in order of arrival. */
 export class TenantQueue {
   readonly tenantId: TenantId;
-  readonly waiting: Waiting[] = [];
+  readonly waiting: QueuedRequest[] = [];
   /** Transactions in flight. */
   transactions = 0;
   inFlight = 0;
-  readonly #crowding = new Crowding();
+  readonly #overload = new OverloadDetector();
 
   constructor(tenantId: TenantId) {
     this.tenantId = tenantId;
   }
 
   /** Whether another request would be too many. */
-  isCrowded(now: number): boolean {
-    return this.#crowding.isTooMany(this.waiting.length + this.inFlight, now);
+  isOverloaded(now: number): boolean {
+    return this.#overload.isOverloaded(this.waiting.length + this.inFlight, now);
   }
 
   /** Whether a request was rejected so recently that the next burst is not absorbed. */
-  wasCrowded(now: number): boolean {
-    return this.#crowding.isRemembered(now);
+  wasOverloaded(now: number): boolean {
+    return this.#overload.wasOverloaded(now);
   }
 
   /**
    * Takes requests that arrived before a time and have not run. They may be queued behind requests that have run, in a
    * transaction that was cancelled meanwhile.
    */
-  takeLate(before: number): Waiting[] {
-    const isLate = ({ attempts, since }: Waiting) => attempts === 0 && since < before;
+  takeLate(before: number): QueuedRequest[] {
+    const isLate = ({ attempts, since }: QueuedRequest) => attempts === 0 && since < before;
     const late = this.waiting.filter(isLate);
     if (late.length > 0) this.waiting.splice(0, this.waiting.length, ...this.waiting.filter((one) => !isLate(one)));
     return late;
@@ -86,11 +86,11 @@ export class TenantQueue {
    * alone. They need not be adjacent. Otherwise a caller that mixes in unknown keys, which are looked up without a
    * guard, could make each request of the tenant run alone.
    */
-  nextBatch(most: number): Waiting[] {
+  nextBatch(most: number): QueuedRequest[] {
     const [first] = this.waiting;
     if (!first || first.alone) return this.waiting.splice(0, 1);
-    const batch: Waiting[] = [];
-    const left: Waiting[] = [];
+    const batch: QueuedRequest[] = [];
+    const left: QueuedRequest[] = [];
     for (const next of this.waiting) {
       const joins = batch.length < most && !next.alone && next.guard === first.guard;
       (joins ? batch : left).push(next);
@@ -102,7 +102,7 @@ export class TenantQueue {
 
 /** A request of a committed transaction whose work has not ended. */
 export interface Unsettled {
-  readonly waiting: Waiting;
+  readonly waiting: QueuedRequest;
   readonly request: BatchedRequest;
 }
 
@@ -110,7 +110,7 @@ export interface Unsettled {
  * Gives each request of a committed transaction its outcome.
  * @returns the requests whose work has not ended.
  */
-export function settle(batch: readonly Waiting[], requests: readonly BatchedRequest[]): Unsettled[] {
+export function settle(batch: readonly QueuedRequest[], requests: readonly BatchedRequest[]): Unsettled[] {
   const left: Unsettled[] = [];
   for (const [index, waiting] of batch.entries()) {
     const request = requests[index];
@@ -120,11 +120,11 @@ export function settle(batch: readonly Waiting[], requests: readonly BatchedRequ
   return left;
 }
 
-export function settleOne(waiting: Waiting, outcome: NonNullable<BatchedRequest["outcome"]>): void {
+export function settleOne(waiting: QueuedRequest, outcome: NonNullable<BatchedRequest["outcome"]>): void {
   if (outcome.ok) waiting.resolve(undefined);
   else waiting.reject(outcome.error);
 }
 
-export function rejectAll(batch: readonly Waiting[], error: Error): void {
+export function rejectAll(batch: readonly QueuedRequest[], error: Error): void {
   for (const waiting of batch) waiting.reject(error);
 }

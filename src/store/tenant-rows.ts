@@ -37,6 +37,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   audit_seals: "number",
   // One row, whatever its number.
   audit_heads: "number",
+  audit_sinks: "sink",
 };
 
 /** The statements that delete a tenant's rows from a table. */

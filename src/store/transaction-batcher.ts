@@ -1,29 +1,22 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../base/clock.js";
 import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { BatchLimits } from "./batch-limits.js";
 import type { BatchLoad } from "./batch-load.js";
-import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
+import { BatchSettlement } from "./batch-settlement.js";
+import type { CommitLookup } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import type { ConnectionSlot } from "./connection-slot.js";
-import { MOST_UNDER_WAY } from "./crowding.js";
-import { leavesDoubt, toStoreError, troubleOf, UniqueViolation, unavailable } from "./database-error.js";
-import { tellsOfDisk } from "./disk-probe.js";
+import { leavesDoubt, unavailable } from "./database-error.js";
 import { LoggedMinutes } from "./logged-minutes.js";
+import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
-import { rejectAll, settle, settleOne, TenantQueue, type Waiting, waitingFor } from "./tenant-queue.js";
+import { type QueuedRequest, queuedRequest, rejectAll, TenantQueue } from "./tenant-queue.js";
 import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
-/**
- * Attempts until a conflict or an unavailable database is reported to the caller. Only this module retries
- * transactions: after a serialization failure, a deadlock, a key that another transaction has just taken (the next
- * attempt finds its row), and a lost connection.
- */
-const ATTEMPTS = 5;
 const STOPPING = "the server is stopping";
 /** Created once, because a new error per request would cost more than its rejection. */
-const CROWDED = unavailable("more requests come than are served");
+const OVERLOADED = unavailable("more requests arrive than the server can handle");
 
 /**
  * Lets requests of one tenant share transactions. Tenants take turns. The first transaction never waits; requests that
@@ -34,7 +27,7 @@ export class TransactionBatcher {
   readonly #slots: readonly ConnectionSlot[];
   readonly #limits: BatchLimits;
   readonly #clock: Clock;
-  readonly #wasCommitted: CommitLookup;
+  readonly #settlement: BatchSettlement;
   readonly #queues = new Map<TenantId, TenantQueue>();
   /** Tenants in the order of their turns. */
   readonly #turns = new Set<TenantQueue>();
@@ -60,7 +53,15 @@ export class TransactionBatcher {
     this.#free = [...slots];
     this.#limits = limits;
     this.#clock = clock;
-    this.#wasCommitted = wasCommitted;
+    this.#settlement = new BatchSettlement({
+      limits,
+      wasCommitted,
+      requeue: (tenantId, batch) => this.#requeue(tenantId, batch),
+      onFullDisk: () => {
+        this.lacksDisk = true;
+      },
+      onClosedMinute: (tenantId) => this.onClosedMinute?.(tenantId),
+    });
   }
 
   /** Requests that wait for a transaction. */
@@ -81,13 +82,13 @@ export class TransactionBatcher {
 
   /** Whether any tenant may be overloading the server. Callers check this before they know a request's tenant. */
   get isBusy(): boolean {
-    return this.#queued + this.#inFlight >= MOST_UNDER_WAY;
+    return this.#queued + this.#inFlight >= MAX_IN_FLIGHT;
   }
 
   /** Why a tenant's request is rejected before any part of it is read; undefined if there is room for it. */
   refusalOf(tenantId: TenantId): Fault | undefined {
-    const isCrowded = this.#queues.get(tenantId)?.isCrowded(performance.now()) ?? false;
-    return isCrowded || this.#queued >= this.#limits.queueInAll ? CROWDED : undefined;
+    const isOverloaded = this.#queues.get(tenantId)?.isOverloaded(performance.now()) ?? false;
+    return isOverloaded || this.#queued >= this.#limits.queueInAll ? OVERLOADED : undefined;
   }
 
   /** @throws {Fault} unavailable while a tenant overloads the server. */
@@ -111,7 +112,7 @@ export class TransactionBatcher {
     }
     return new Promise<T>((resolve, reject) => {
       this.#queued += 1;
-      queue.waiting.push(waitingFor(work, guard, resolve, reject));
+      queue.waiting.push(queuedRequest(work, guard, resolve, reject));
       this.#enlist(queue);
     });
   }
@@ -204,7 +205,7 @@ export class TransactionBatcher {
     }
   }
 
-  #nextBatch(queue: TenantQueue): Waiting[] {
+  #nextBatch(queue: TenantQueue): QueuedRequest[] {
     const batch = queue.nextBatch(this.#limits.batch);
     this.#queued -= batch.length;
     return batch;
@@ -213,12 +214,12 @@ export class TransactionBatcher {
   #forget(queue: TenantQueue): void {
     if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
-    if (queue.wasCrowded(performance.now())) return;
+    if (queue.wasOverloaded(performance.now())) return;
     // While its last transaction was being settled, another queue may have replaced it.
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
 
-  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: Waiting[], guard: Guard): Promise<void> {
+  async #start(slot: ConnectionSlot, queue: TenantQueue, batch: QueuedRequest[], guard: Guard): Promise<void> {
     const { tenantId } = queue;
     queue.transactions += 1;
     queue.inFlight += batch.length;
@@ -249,14 +250,14 @@ export class TransactionBatcher {
     queue.inFlight -= batch.length;
     this.#inFlight -= batch.length;
     this.#wake();
-    await this.#settle(tenantId, batch, result);
+    await this.#settlement.settle(tenantId, batch, result);
     this.#forget(queue);
   }
 
   async #runOn(
     slot: ConnectionSlot,
     start: TransactionStart & { readonly tenantId: TenantId; readonly guard: Guard },
-    batch: readonly Waiting[],
+    batch: readonly QueuedRequest[],
   ): Promise<TransactionResult> {
     const works = batch.map(({ work }) => work);
     const isShared = this.#limits.batch > 1;
@@ -269,67 +270,7 @@ export class TransactionBatcher {
     }
   }
 
-  async #settle(tenantId: TenantId, batch: Waiting[], result: TransactionResult): Promise<void> {
-    if (result.kind === "committed") {
-      // Work that got its last output with the commit ends after it, and does not delay others.
-      for (const { waiting, request } of settle(batch, result.requests)) {
-        void request.ended().then((outcome) => settleOne(waiting, outcome));
-      }
-      return;
-    }
-    if (result.kind === "unknown") {
-      const committed = await resolveUnknownCommit(this.#wasCommitted, this.#limits.retryDelays, {
-        ...result,
-        tenantId,
-      });
-      if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
-      const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
-      return this.#again(tenantId, again, unavailable("the database went away during a commit"));
-    }
-    if (result.culprit !== undefined) {
-      const [culprit] = batch.splice(result.culprit, 1);
-      culprit?.reject(result.error);
-      this.#requeue(tenantId, batch);
-      return;
-    }
-    if (tellsOfDisk(result.error)) this.lacksDisk = true;
-    switch (troubleOf(result.error)) {
-      case "stale_authorization":
-        return rejectAll(batch, toStoreError(result.error));
-      case "serialization":
-      case "stale_session":
-        return this.#again(tenantId, batch, unavailable("transactions kept conflicting"));
-      case "connection":
-        return this.#again(tenantId, batch, unavailable("the database is away"));
-      case "closed_minute":
-        this.onClosedMinute?.(tenantId);
-        return this.#again(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));
-      default:
-    }
-    if (batch.length === 1) {
-      const error = toStoreError(result.error, result.table);
-      return error instanceof UniqueViolation ? this.#again(tenantId, batch, error) : rejectAll(batch, error);
-    }
-    for (const waiting of batch) waiting.alone = true;
-    this.#requeue(tenantId, batch);
-  }
-
-  /** Runs the same requests again after a growing delay, unless two transactions could have timed out meanwhile. */
-  async #again(tenantId: TenantId, batch: Waiting[], finalError: Error): Promise<void> {
-    if (batch.length === 0) return;
-    const tooOld = performance.now() - 2 * this.#limits.timeoutMs;
-    for (const waiting of batch) waiting.attempts += 1;
-    const hopeful = batch.filter(({ attempts, since }) => attempts < ATTEMPTS && since > tooOld);
-    rejectAll(
-      batch.filter((waiting) => !hopeful.includes(waiting)),
-      finalError,
-    );
-    const attempt = hopeful[0]?.attempts ?? 1;
-    await pause(25 * 2 ** attempt * (0.5 + Math.random()));
-    this.#requeue(tenantId, hopeful);
-  }
-
-  #requeue(tenantId: TenantId, batch: Waiting[]): void {
+  #requeue(tenantId: TenantId, batch: QueuedRequest[]): void {
     if (batch.length === 0) return;
     if (this.#isClosed) {
       rejectAll(batch, unavailable(STOPPING));

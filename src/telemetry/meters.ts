@@ -1,12 +1,15 @@
 import { STATUS_CODES } from "node:http";
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { BODY_REFUSALS } from "../memory/body-fault.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
+import type { SinkName } from "../sinks/sink.js";
 import type { EndedOperation } from "./ended-operation.js";
 import { traceOperation } from "./traces.js";
 
 /** Seconds, as OpenTelemetry's semantic conventions recommend for request durations. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+const REQUESTS_SHED = "cloakroom_requests_shed_total";
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
@@ -16,8 +19,9 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `vault_broken`: the vault's own record of tenants' seals was truncated or changed
  * - `set_back`: the clock had run fast, and a log was set back to the present
  * - `behind`: this server's clock is behind the database's
+ * - `sink_failed`: a sink has begun to refuse the log
  */
-export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind"] as const;
+export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind", "sink_failed"] as const;
 export type LogTrouble = (typeof LOG_TROUBLES)[number];
 
 /** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
@@ -29,8 +33,10 @@ export interface Meters {
   rateRefused(scope: RateScope): void;
   /** Counts a problem with a tenant's log, or with the clock that dates it. */
   logTrouble(trouble: LogTrouble): void;
-  /** Counts a request refused because its tenant sent too many. */
-  turnedAway(): void;
+  /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
+  sinkLag(sink: SinkName, seconds: number): void;
+  /** Counts a request that was refused unread because its tenant sends too many. */
+  requestShed(): void;
   /** The same job. Each run is counted with its duration and outcome. */
   timed<T extends TimedJob>(job: T): T;
 }
@@ -46,8 +52,8 @@ export function createMeters(): Meters {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
-  const { refusals, turnedAway, refusedBodies } = refusalInstruments(registers);
-  const { logTroubles, jobs } = backgroundInstruments(registers);
+  const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
+  const { logTroubles, jobs, sinkLag } = backgroundInstruments(registers);
   const patternOf = patternReader();
   return {
     registry,
@@ -70,7 +76,11 @@ export function createMeters(): Meters {
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
     logTrouble: (trouble) => logTroubles.inc({ trouble }),
-    turnedAway: () => turnedAway.inc(),
+    sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
+    requestShed: () => {
+      shed.inc();
+      formerlyShed.inc();
+    },
     rateRefused: (scope) => refusals.inc({ scope }),
     timed: (job) => ({
       ...job,
@@ -119,9 +129,14 @@ function refusalInstruments(registers: Registry[]) {
     labelNames: ["scope"],
     registers,
   });
-  const turnedAway = new Counter({
+  const shed = new Counter({
+    name: REQUESTS_SHED,
+    help: "REST requests answered with 503 before they were read, because their tenant sends more than the server can handle.",
+    registers,
+  });
+  const formerlyShed = new Counter({
     name: "cloakroom_turned_away_total",
-    help: "REST requests answered with 503 before they were read, because their tenant's queue was full.",
+    help: `Deprecated, removed in the next release: use ${REQUESTS_SHED}.`,
     registers,
   });
   const refusedBodies = new Counter({
@@ -132,7 +147,7 @@ function refusalInstruments(registers: Registry[]) {
   });
   for (const reason of BODY_REFUSALS) refusedBodies.inc({ reason }, 0);
   for (const scope of RATE_SCOPES) refusals.inc({ scope }, 0);
-  return { refusals, turnedAway, refusedBodies };
+  return { refusals, shed, formerlyShed, refusedBodies };
 }
 
 function backgroundInstruments(registers: Registry[]) {
@@ -150,7 +165,13 @@ function backgroundInstruments(registers: Registry[]) {
     buckets: [0.01, 0.1, 1, 10, 60, 600],
     registers,
   });
-  return { logTroubles, jobs };
+  const sinkLag = new Gauge({
+    name: "cloakroom_audit_sink_lag_seconds",
+    help: "How long the oldest sealed minute of a log has been waiting for a sink.",
+    labelNames: ["sink"],
+    registers,
+  });
+  return { logTroubles, jobs, sinkLag };
 }
 
 /** Turns the router's `:id` into `{id}`, and remembers each route. */

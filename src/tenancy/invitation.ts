@@ -13,7 +13,7 @@ import {
   type InvitationRow,
   insertInvitation,
   isInvitedAddress,
-  listInvitations,
+  listInvitationRows,
   lockInvitation,
   readInvitation,
   renewInvitation,
@@ -78,14 +78,14 @@ export async function getInvitation(tx: Transaction, caller: Caller, keys: Tenan
   return invitationOf(keys, tx, row);
 }
 
-export async function pageOfInvitations(
+export async function listInvitations(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   { status, ...page }: PageRequest & { readonly status: InvitationStatus | undefined },
 ): Promise<Page<Invitation>> {
   const isOver = status === undefined ? undefined : status === "EXPIRED";
-  const { items, total } = await tx.query(listInvitations, { ...page, isOver, now: tx.now });
+  const { items, total } = await tx.query(listInvitationRows, { ...page, isOver, now: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "invitation", ALL, "list"));
   return { items: items.map((row) => invitationOf(keys, tx, row)), total };
 }

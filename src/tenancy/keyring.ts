@@ -86,7 +86,7 @@ export class Keyring implements TenantKeySource {
 
   async #load(tenantId: TenantId): Promise<Entry> {
     const since = performance.now();
-    const stored = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+    const stored = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
     // The vault's own keys are created on first use.
     if (stored.length === 0 && tenantId !== VAULT) {
       this.forget(tenantId);
@@ -109,7 +109,7 @@ export class Keyring implements TenantKeySource {
   async #complete(tenantId: TenantId, stored: readonly WrappedTenantKey[]): Promise<readonly WrappedTenantKey[]> {
     const missing = KEY_PURPOSES.filter((purpose) => !stored.some((key) => key.purpose === purpose));
     if (missing.length === 0) return stored;
-    const rootKeyId = await this.#database.fast.run(tenantId, "unguarded", (tx) =>
+    const rootKeyId = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
       tx.query(wrappingRootKey, "wrapping"),
     );
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);

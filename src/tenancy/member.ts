@@ -10,7 +10,7 @@ import { deleteInvitationsOf } from "../store/invitations.js";
 import { deleteMemberIdentities } from "../store/member-identities.js";
 import {
   deleteMemberRow,
-  listMembers,
+  listMemberRows,
   lockMember,
   type MemberListing,
   type MemberRow,
@@ -37,13 +37,13 @@ export interface Member {
 }
 
 /** Newest first, with opened profiles. */
-export async function pageOfMembers(
+export async function listMembers(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   listing: MemberListing,
 ): Promise<Page<Member>> {
-  const { items, total } = await tx.query(listMembers, listing);
+  const { items, total } = await tx.query(listMemberRows, listing);
   writeLog(tx, logEntry(actorOf(caller), "member", ALL, "list"));
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }

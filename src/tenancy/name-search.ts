@@ -20,7 +20,7 @@ export interface NamedKind<Row> {
 }
 
 /** A page of entities whose names match, newest first. The database cannot search names because they are sealed. */
-export async function pageByName<Row>(
+export async function listByName<Row>(
   tx: Transaction,
   keys: TenantKeys,
   { names, read }: NamedKind<Row>,

@@ -1,7 +1,7 @@
 import { escaped } from "../base/html.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { Carried, MailCarrier, Message } from "../mail/carrier.js";
+import type { MailTransport, Message, SendResult } from "../mail/transport.js";
 import type { Database } from "../store/database.js";
 import { noteDue } from "../store/due.js";
 import { addLink } from "../store/invitation-links.js";
@@ -14,7 +14,7 @@ import type { Keyring } from "./keyring.js";
 export interface OutboxParts {
   readonly database: Database;
   readonly keyring: Keyring;
-  readonly carrier: MailCarrier;
+  readonly transport: MailTransport;
   /** The address that links lead to, without a slash at the end. */
   readonly publicUrl: string;
   /** Writes the message of a sign-in request; undefined if none is to be sent. */
@@ -42,16 +42,16 @@ export class Outbox {
   }
 
   /** Sends one message of a tenant. Returns the result, or `none` if there is nothing to send. */
-  async sendNext(tenantId: TenantId, signal: AbortSignal): Promise<Carried | "none"> {
-    const { database, carrier } = this.#parts;
+  async sendNext(tenantId: TenantId, signal: AbortSignal): Promise<SendResult | "none"> {
+    const { database, transport } = this.#parts;
     const [row] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
       tx.query(claimMessages, { limit: 1, seconds: LEASE_SECONDS }),
     );
     if (!row) return "none";
     const message = await this.#write(tenantId, row);
-    const carried = message ? await carrier.carry(message, signal).catch((): Carried => "not_written") : "refused";
-    await this.#settle(tenantId, row, carried);
-    return message ? carried : "sent";
+    const result = message ? await transport.send(message, signal).catch((): SendResult => "not_written") : "refused";
+    await this.#settle(tenantId, row, result);
+    return message ? result : "sent";
   }
 
   /**
@@ -80,9 +80,9 @@ export class Outbox {
     };
   }
 
-  async #settle(tenantId: TenantId, { id, claim, attempts }: MessageRow, carried: Carried): Promise<void> {
+  async #settle(tenantId: TenantId, { id, claim, attempts }: MessageRow, result: SendResult): Promise<void> {
     await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      if (carried === "sent" || carried === "refused") return tx.enqueue(deleteMessage, { id, claim });
+      if (result === "sent" || result === "refused") return tx.enqueue(deleteMessage, { id, claim });
       const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, LONGEST_DELAY_MS);
       const due = new Date(tx.now.getTime() + delay);
       tx.enqueue(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });

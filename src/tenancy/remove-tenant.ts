@@ -36,7 +36,7 @@ export async function removeRows(database: Database, tenantId: TenantId, signal:
   for (const { some, rest } of REMOVALS) {
     let removed = BATCH;
     while (removed > 0 && !signal.aborted) {
-      removed = await database.slow.run(tenantId, "unguarded", async (tx) => {
+      removed = await database.bulk.run(tenantId, "unguarded", async (tx) => {
         const count = await tx.query(some, BATCH);
         if (count === 0) tx.enqueue(rest, "all");
         return count;

@@ -50,7 +50,7 @@ export async function resealPass({ database, tenantId, keys, onStretch }: PassOp
     await eachStretch(async (after) => {
       const started = performance.now();
       const { last, renewed, unopened } = await patiently(() =>
-        database.slow.run(tenantId, "unguarded", async (tx) => {
+        database.bulk.run(tenantId, "unguarded", async (tx) => {
           const end = await tx.query(statements.endOf, { after, rows: STRETCH });
           const rows = await tx.query(statements.stale, { after, last: end ?? undefined, current });
           const sealedAgain = rows.map((row) => resealed(tx.tenantId, keys, table, row));
@@ -84,7 +84,7 @@ export async function countStale(
   for (const { table, statements } of TABLES) {
     let n = 0;
     await eachStretch((after) =>
-      database.slow.run(tenantId, "unguarded", async (tx) => {
+      database.bulk.run(tenantId, "unguarded", async (tx) => {
         const end = await tx.query(statements.endOf, { after, rows: 10_000 });
         n += await tx.query(statements.countStale, { after, last: end ?? undefined, current });
         return end;

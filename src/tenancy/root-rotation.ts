@@ -124,7 +124,7 @@ async function rewrapTenant(
   generation: number,
   tenantId: TenantId,
 ): Promise<RewrapPass> {
-  const rows = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  const rows = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
   const stale = rows.filter((row) => row.root_key_id !== rootKey.id || rootKey.generationOf(row.wrapped) < generation);
   const results = await Promise.all(stale.map((row) => rewrap(rootKeys, rootKey, tenantId, row)));
   const rewrapped = results.filter((result) => "to" in result);

@@ -89,7 +89,7 @@ async function tryToBegin(
   );
   const retiring = wrapped.map((row) => ({ ...row, state: "retired" as const }));
   const data = await unwrapKeyVersions(rootKeys, tenantId, "data", [...retiring, ...added]);
-  return database.slow.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
+  return database.bulk.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
     tx.enqueue(raiseAuthRevision, tenantId);
     const [wrapping, ...retired] = await Promise.all([
       tx.query(wrappingRootKey, "wrapping"),
@@ -109,7 +109,7 @@ async function tryToBegin(
 
 /** The root key that wraps now: pages of a long run are minutes apart, and it may have been replaced in between. */
 async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">, tenantId: TenantId): Promise<RootKey> {
-  const id = await database.fast.run(tenantId, "unguarded", (tx) => tx.query(wrappingRootKey, "wrapping"));
+  const id = await database.shared.run(tenantId, "unguarded", (tx) => tx.query(wrappingRootKey, "wrapping"));
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
   if (rootKey) return rootKey;
   throw new DatabaseSetupError(
@@ -176,7 +176,7 @@ export async function finishRotation(
 }
 
 function readKeys(database: Database, tenantId: TenantId): Promise<readonly ListedTenantKey[]> {
-  return database.fast.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
+  return database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
 }
 
 function isRetired({ state }: ListedTenantKey): boolean {

@@ -54,7 +54,7 @@ export async function createToken(
     if (prepared.idChoice.kind === "ours" && !prepared.isDeduplicated) {
       insertToken(tx, row);
     } else if (!(await insertTokenIfFree(tx, row))) {
-      const outcome = await makeWay(tx, caller, keys, prepared, row, showing);
+      const outcome = await resolveConflict(tx, caller, keys, prepared, row, showing);
       if (outcome === "try again") continue;
       return outcome;
     }
@@ -147,7 +147,7 @@ export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc
 }
 
 /** Resolves a conflict with a stored token: its duplicate, one with the same id, or one that has expired. */
-async function makeWay(
+async function resolveConflict(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
@@ -155,15 +155,15 @@ async function makeWay(
   row: TokenRow,
   showing: Showing,
 ): Promise<TokenView | "try again"> {
-  const takers = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
-  const expired = takers.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
+  const conflicting = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
+  const expired = conflicting.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
   if (expired.length > 0) {
-    for (const taker of expired) await removeToken(tx, keys, taker, expiryEntry(taker));
+    for (const token of expired) await removeToken(tx, keys, token, expiryEntry(token));
     return "try again";
   }
-  const twin = takers.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
-  if (twin) return foldInto(tx, caller, keys, twin, showing);
-  if (takers.length === 0 || prepared.idChoice.kind !== "given") return "try again";
+  const duplicate = conflicting.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
+  if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
+  if (conflicting.length === 0 || prepared.idChoice.kind !== "given") return "try again";
   throw new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } });
 }
 
@@ -171,20 +171,20 @@ async function makeWay(
  * The existing token with the same content, masked at most. A caller without the right to read it learns only that it
  * exists.
  */
-export async function foldInto(
+export async function dedupeOnto(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
-  twin: TokenRowWithCvc,
+  duplicate: TokenRowWithCvc,
   showing: Showing,
 ): Promise<TokenView> {
-  const token = openToken(keys, tx.tenantId, twin);
+  const token = openToken(keys, tx.tenantId, duplicate);
   const transform = caller.grant.transformFor("token:read", token);
   writeLog(
     tx,
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
-  if (transform) await touch(tx, token.id, twin.active_month);
+  if (transform) await touch(tx, token.id, duplicate.active_month);
   const view = transform
     ? viewOf(tx.tenantId, token, forWriteAnswer(transform), showing)
     : outlineOf(tx.tenantId, token);

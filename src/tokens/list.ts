@@ -1,5 +1,6 @@
 import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
+import { requireReason } from "../access/reveal-reason.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid } from "../base/fault.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
@@ -14,28 +15,28 @@ import type { ReadableToken } from "./read.js";
 import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
-import type { Way } from "./search/alternatives.js";
+import type { Conjunction } from "./search/conjunctions.js";
 import { findMatches } from "./search/find-matches.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 import { tokenType } from "./types/registry.js";
 
 /** A page by number, newest first. Tokens that the caller may not see are neither shown nor counted. */
-export async function pageOfTokens(
+export async function listTokens(
   tx: Transaction,
   query: TokenQuery,
   page: PageRequest,
   memory: ListMemory,
 ): Promise<Page<ReadableToken>> {
-  const { ids, ways } = query.filter;
+  const { ids, conjunctions } = query.filter;
   const found = ids
-    ? await pageOfIds(tx, query, ids, page)
-    : await (ways ? pageOfMatches(tx, query, ways, page) : pageOfKeys(tx, query, page, memory));
+    ? await listByIds(tx, query, ids, page)
+    : await (conjunctions ? listMatches(tx, query, conjunctions, page) : listByKeys(tx, query, page, memory));
   await logListing(tx, query, found.items);
   return found;
 }
 
 /** A list of ids is short: the tokens are read, and all other conditions are checked here. */
-async function pageOfIds(
+async function listByIds(
   tx: Transaction,
   query: TokenQuery,
   ids: readonly string[],
@@ -48,20 +49,20 @@ async function pageOfIds(
   return { items: all.slice(offset, offset + page.size), total: all.length };
 }
 
-async function pageOfMatches(
+async function listMatches(
   tx: Transaction,
   query: TokenQuery,
-  ways: readonly Way[],
+  conjunctions: readonly Conjunction[],
   page: PageRequest,
 ): Promise<Page<ReadableToken>> {
   const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
-  const { total, keys } = await findMatches(tx, ways, scopes, page);
+  const { total, keys } = await findMatches(tx, conjunctions, scopes, page);
   const ids = keys.map(({ id }) => id);
   const items = await readable(tx, query, ids);
   return { items, total };
 }
 
-async function pageOfKeys(
+async function listByKeys(
   tx: Transaction,
   query: TokenQuery,
   page: PageRequest,
@@ -187,7 +188,10 @@ export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: Readab
   );
 }
 
-/** Writes one row for the list, and one for each token whose value it returns. */
+/**
+ * Writes one row for the list, and one for each token whose value it returns.
+ * @throws {Denied} without a reason that is asked for.
+ */
 export async function logListing(
   tx: Transaction,
   { caller, permission }: TokenQuery,
@@ -196,7 +200,12 @@ export async function logListing(
   const actor = actorOf(caller);
   writeLog(tx, logEntry(actor, "token", ALL, permission === "token:search" ? "search" : "list"));
   const revealed = shown.filter(({ transform }) => transform === "reveal");
-  for (const { row } of revealed) writeLog(tx, logEntry(actor, entityTypeOf(tokenType(row.type)), row.id, "read"));
+  for (const { row, transform } of revealed) {
+    const entityType = entityTypeOf(tokenType(row.type));
+    const containers = row.containers.map(storedContainer);
+    requireReason(caller, permission, transform, { id: row.id, containers, entityType });
+    writeLog(tx, logEntry(actor, entityType, row.id, "read", { transform }));
+  }
   await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
 }
 

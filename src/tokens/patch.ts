@@ -9,9 +9,9 @@ import { mergePatch } from "../base/merge-patch.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
-import { dormantAfter, isDormant, replacesValue } from "./dormant.js";
 import { readMetadata } from "./draft.js";
 import { parseExpiry } from "./expiry.js";
+import { inactiveAfter, isInactive, replacesValue } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { containersOf, evaluateIndexes, fingerprint, indexValuesOf } from "./prepare.js";
 import { splitCvc } from "./sealing.js";
@@ -59,7 +59,7 @@ export function applyPatch(
   const isDeduplicated =
     asks === undefined ? token.isDeduplicated || settings.deduplicate_tokens : (asks ?? settings.deduplicate_tokens);
   const isFingerprinted =
-    !isDormant(attributes, "fingerprintExpression") &&
+    !isInactive(attributes, "fingerprintExpression") &&
     (isDeduplicated || settings.fingerprint_tokens || attributes.fingerprintExpression !== undefined);
   return {
     data: new Sensitive(merged),
@@ -133,8 +133,8 @@ function patchedAttributes(token: Token, patch: TokenPatch, isTrusted: boolean):
     ...(searchIndexes === undefined ? {} : { searchIndexes }),
     ...(expression === undefined ? {} : { fingerprintExpression: expression }),
   };
-  const dormant = dormantAfter(token, patch, next, isTrusted);
-  return { ...next, ...(dormant.length > 0 ? { dormant } : {}) };
+  const inactive = inactiveAfter(token, patch, next, isTrusted);
+  return { ...next, ...(inactive.length > 0 ? { inactive } : {}) };
 }
 
 /** Null restores the type's mask. */

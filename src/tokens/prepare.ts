@@ -11,8 +11,8 @@ import { isTemplate } from "../expressions/expression.js";
 import { evaluateFingerprint } from "../expressions/fingerprint.js";
 import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
 import { evaluateTokenId } from "../expressions/token-id.js";
-import { isDormant } from "./dormant.js";
 import { parseExpiry } from "./expiry.js";
+import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
@@ -101,7 +101,7 @@ export function fingerprint(
  * @param data without a verification code: see {@link splitCvc}.
  */
 export function evaluateIndexes(type: TokenType, data: Json, attributes: TokenAttributes, budget?: Budget): string[] {
-  if (isDormant(attributes, "searchIndexes")) return [];
+  if (isInactive(attributes, "searchIndexes")) return [];
   return evaluateSearchIndexes(attributes.searchIndexes ?? type.searchIndexes, data, budget);
 }
 

@@ -56,7 +56,7 @@ export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, c
  * @param indexValues are stored together with the token's own search indexes.
  */
 function writeAttributes(
-  { mask, metadata, searchIndexes, fingerprintExpression, dormant }: TokenAttributes,
+  { mask, metadata, searchIndexes, fingerprintExpression, inactive }: TokenAttributes,
   indexValues: readonly string[],
 ): JsonObject | null {
   const written: JsonObject = {
@@ -64,7 +64,7 @@ function writeAttributes(
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
     ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes], index_values: [...indexValues] }),
     ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
-    ...(dormant === undefined ? {} : { dormant: [...dormant] }),
+    ...(inactive === undefined ? {} : { dormant: [...inactive] }),
   };
   return Object.keys(written).length === 0 ? null : written;
 }
@@ -104,13 +104,13 @@ function openAttributes(
   if (!row.attributes) return { attributes: {}, indexValues: undefined };
   const written: Json = JSON.parse(open(keys.data, place, row.attributes).toString());
   if (!isJsonObject(written)) throw new Error("the attributes of a token are no object");
-  const { mask, metadata, search_indexes, index_values, fingerprint_expression, dormant } = written;
+  const { mask, metadata, search_indexes, index_values, fingerprint_expression, dormant: inactive } = written;
   const attributes = {
     ...(mask === undefined ? {} : { mask }),
     ...(isJsonObject(metadata) ? { metadata: textsOf(metadata) } : {}),
     ...(Array.isArray(search_indexes) ? { searchIndexes: search_indexes.map(String) } : {}),
     ...(typeof fingerprint_expression === "string" ? { fingerprintExpression: fingerprint_expression } : {}),
-    ...(Array.isArray(dormant) ? { dormant: EXPRESSION_FIELDS.filter((field) => dormant.includes(field)) } : {}),
+    ...(Array.isArray(inactive) ? { inactive: EXPRESSION_FIELDS.filter((field) => inactive.includes(field)) } : {}),
   };
   return { attributes, indexValues: Array.isArray(index_values) ? index_values.map(String) : undefined };
 }

@@ -4,8 +4,8 @@ import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { KeyFilter } from "../store/token-selection.js";
-import { type Literal, type Way, waysToMeet } from "./search/alternatives.js";
 import { conditionOf } from "./search/conditions.js";
+import { type Conjunction, type Literal, toConjunctions } from "./search/conjunctions.js";
 import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";
 import { spanOf } from "./search/sources.js";
 import { containerTerm, indexTerm, metadataTerm } from "./terms.js";
@@ -25,8 +25,8 @@ export interface TokenFilter {
   readonly types: readonly string[] | undefined;
   /** The span of creation times. */
   readonly span: TimeSpan;
-  /** Conditions of a search beyond all these: any of the ways must hold. */
-  readonly ways: readonly Way[] | undefined;
+  /** Conditions of a search beyond all these: any of the conjunctions must hold. */
+  readonly conjunctions: readonly Conjunction[] | undefined;
   /** Identifies the filter in cursors and in memory: the same text for the same filter. */
   readonly name: readonly string[];
 }
@@ -39,7 +39,7 @@ const ALL: Omit<TokenFilter, "name"> = {
   exactMetadata: [],
   types: undefined,
   span: ANY_TIME,
-  ways: undefined,
+  conjunctions: undefined,
 };
 
 /** The filter fields of GET /tokens. Each is empty for no limit. */
@@ -88,10 +88,10 @@ export function searchFilter(keys: TenantKeys, query: string): TokenFilter {
   const name = ["search", query.trim()];
   const expression = parseSearchQuery(query);
   if (!expression) return { ...ALL, name };
-  const ways = waysToMeet(conditionOf(keys, expression));
-  const [way, ...others] = ways;
-  const listed = way && others.length === 0 ? listedFilter([...way.values()]) : undefined;
-  return listed ? { ...ALL, ...listed, name } : { ...ALL, ways, name };
+  const conjunctions = toConjunctions(conditionOf(keys, expression));
+  const [conjunction, ...others] = conjunctions;
+  const listed = conjunction && others.length === 0 ? listedFilter([...conjunction.values()]) : undefined;
+  return listed ? { ...ALL, ...listed, name } : { ...ALL, conjunctions, name };
 }
 
 /** Terms with an index, all of which must hold; undefined if there is any other condition. */
@@ -154,7 +154,7 @@ export function cursorSearchFields(query: string): CursorFilterFields {
     return found[0]?.value;
   };
   const unknown = terms.find(({ field }) => !CURSOR_FIELDS.includes(field));
-  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}; ${unknown.field} is none of them`);
+  if (unknown) throw invalid("query", `must search in ${CURSOR_FIELDS.join(", ")}, not ${unknown.field}`);
   const metadata = terms.filter(({ field }) => field === "metadata");
   if (metadata.length > 1) throw invalid("query", "must hold metadata only once");
   return {

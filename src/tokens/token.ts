@@ -15,7 +15,7 @@ export interface TokenAttributes {
   readonly searchIndexes?: readonly string[];
   readonly fingerprintExpression?: string;
   /** Written by a caller who may not use the value: stored and shown, not evaluated. Absent: none. */
-  readonly dormant?: readonly ExpressionField[];
+  readonly inactive?: readonly ExpressionField[];
 }
 
 /** An expiry with its original text. */

@@ -13,7 +13,7 @@ import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
 import { findConflictingTokens, lockToken, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { touch } from "./activity.js";
-import { foldInto, writeCvc } from "./create.js";
+import { dedupeOnto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
@@ -47,7 +47,7 @@ export async function patchToken(
   const { settings, principal } = caller;
   const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
   const duplicate = await findDuplicate(tx, keys, row, patched);
-  if (duplicate) return foldInto(tx, caller, keys, duplicate, showing);
+  if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
 
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);

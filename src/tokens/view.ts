@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { SharedBudget } from "../expressions/shared-budget.js";
-import { isDormant } from "./dormant.js";
+import { isInactive } from "./inactive.js";
 import { maskData } from "./mask.js";
 import { splitCvc } from "./sealing.js";
 import type { Token } from "./token.js";
@@ -62,13 +62,14 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   const data = token.data.reveal();
   const definition = attributes.mask ?? type.mask;
   const showsOwnMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
-  const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask) && !isDormant(attributes, "mask");
+  const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask) && !isInactive(attributes, "mask");
   const masked = isEvaluated ? maskData(type, attributes.mask, data, showing.budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
   const mask = showsOwnMask && masked !== undefined ? masked : definition;
   // The details contain first and last digits. The token's own mask may hide these, so it alone decides what is shown.
   const showsDetails =
-    transform === "reveal" || (transform === "mask" && attributes.mask === undefined && !isDormant(attributes, "mask"));
+    transform === "reveal" ||
+    (transform === "mask" && attributes.mask === undefined && !isInactive(attributes, "mask"));
   const { data: lasting, cvc } = splitCvc(type.name, data);
   return {
     id: token.id,

@@ -59,12 +59,12 @@ export async function sharesOnInput(needed: readonly NeededKey[]): Promise<reado
   const missing = needed.map(askForShares).join(" ");
   if (process.stdin.isTTY) throw new ShareError(missing);
   let found: readonly UnsealedKey[] | undefined;
-  const desk = new ShareDesk(needed, (keys) => {
+  const collector = new ShareCollector(needed, (keys) => {
     found = keys;
   });
   for await (const line of sharesIn(process.stdin)) {
     if (line.trim() === "") continue;
-    const { problem } = await desk.take(new Sensitive(line));
+    const { problem } = await collector.take(new Sensitive(line));
     if (problem) throw new ShareError(problem);
     if (found) return found;
   }
@@ -146,7 +146,7 @@ class SplitKey {
  * Accepts shares of several keys in any order, and returns the assembled keys. A key may have been split more than
  * once: shares of each split are kept separately, and the first complete split is used.
  */
-export class ShareDesk {
+export class ShareCollector {
   readonly #keys: readonly SplitKey[];
   readonly #done: (keys: readonly UnsealedKey[]) => void;
   #last: Promise<unknown> = Promise.resolve();

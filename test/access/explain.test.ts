@@ -29,7 +29,14 @@ const rules = fc
     }),
     { maxLength: 5 },
   )
-  .map((all) => all.map((rule, index): AccessRule => ({ ...rule, description: undefined, priority: index + 1 })));
+  .map((all) =>
+    all.map(
+      (rule, index): AccessRule => ({
+        ...rule,
+        ...{ description: undefined, priority: index + 1, requiresReason: false },
+      }),
+    ),
+  );
 const rights: fc.Arbitrary<HeldRights> = fc.record({ permissions: fc.uniqueArray(permission), rules });
 const token = fc.record({ id: fc.constantFrom("one", "two"), containers: fc.uniqueArray(container, { minLength: 1 }) });
 

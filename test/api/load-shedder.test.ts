@@ -5,18 +5,21 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLoadShedder } from "../../src/api/load-shedder.js";
 import { unavailable } from "../../src/store/database-error.js";
 
-const CROWDED = "key_of_a_crowded_tenant";
+const OVERLOADED = "key_of_an_overloading_tenant";
 
 let server: Server;
 let url: string;
-let turnedAway = 0;
+let rejected = 0;
 beforeEach(async () => {
-  turnedAway = 0;
+  rejected = 0;
   const gate = createLoadShedder(
-    { refusalOf: (apiKey) => (apiKey === CROWDED ? unavailable("more requests come than are served") : undefined) },
+    {
+      refusalOf: (apiKey) =>
+        apiKey === OVERLOADED ? unavailable("more requests arrive than the server can handle") : undefined,
+    },
     () => "a-trace",
     () => {
-      turnedAway += 1;
+      rejected += 1;
     },
   );
   server = createServer((request, response) => {
@@ -43,7 +46,7 @@ describe("requests of a tenant that sends more than the server can handle", () =
     ["a create", "/tokens", "{}"],
     ["a large body that is never read", "/tokens", "x".repeat(3_000_000)],
   ])("are rejected with Retry-After, in the usual error format: %s", async (_, path, body) => {
-    const answer = await send(path, CROWDED, body);
+    const answer = await send(path, OVERLOADED, body);
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.json()).toMatchObject({
       status: 503,
@@ -51,12 +54,12 @@ describe("requests of a tenant that sends more than the server can handle", () =
       detail: expect.any(String),
       instance: "urn:cloakroom:trace:a-trace",
     });
-    expect(turnedAway).toBe(1);
+    expect(rejected).toBe(1);
     expect(await (await send("/tokens", "key_of_another")).text()).toBe("served");
   });
 
   it.each(["/proxy", "/%70roxy/a?b"])("are rejected in the proxy's error format at %s", async (path) => {
-    const answer = await send(path, CROWDED, "{}");
+    const answer = await send(path, OVERLOADED, "{}");
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.json()).toEqual({
       proxy_error: expect.objectContaining({ code: "unavailable", instance: "urn:cloakroom:trace:a-trace" }),
@@ -67,7 +70,7 @@ describe("requests of a tenant that sends more than the server can handle", () =
     const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
     let answer = "";
     socket.on("data", (text: string) => (answer += text)).on("error", () => {});
-    socket.write(`POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${CROWDED}\r\ntransfer-encoding: chunked\r\n\r\n`);
+    socket.write(`POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${OVERLOADED}\r\ntransfer-encoding: chunked\r\n\r\n`);
     const drip = setInterval(() => socket.write("1\r\nx\r\n"), 50);
     await once(socket, "close");
     clearInterval(drip);
@@ -77,9 +80,9 @@ describe("requests of a tenant that sends more than the server can handle", () =
   it.each([
     ["of another tenant", "/tokens", "key_of_another"],
     ["without a key", "/tokens", undefined],
-    ["over an RPC protocol, which has its own error format", "/cloakroom.v1.TokenService/GetToken", CROWDED],
+    ["over an RPC protocol, which has its own error format", "/cloakroom.v1.TokenService/GetToken", OVERLOADED],
   ])("do not affect other tenants: %s", async (_, path, key) => {
     expect(await (await send(path, key)).text()).toBe("served");
-    expect(turnedAway).toBe(0);
+    expect(rejected).toBe(0);
   });
 });

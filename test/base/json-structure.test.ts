@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/base/json.js";
-import { exceededLimit, type JsonLimits } from "../../src/base/json-structure.js";
+import { countMembers, exceededLimit, type JsonLimits } from "../../src/base/json-structure.js";
 
 const NO_LIMITS = { depth: 1e9, values: 1e9, names: 1e9 };
 const check = (text: string, limits: Partial<JsonLimits>) =>
@@ -51,5 +51,28 @@ describe("the structure of a JSON text", () => {
         if (spelled.size > 0) expect(check(text, { names: spelled.size - 1 })).toBe("names");
       }),
     );
+  });
+
+  it("ends strings at their closing quotes, however long they are and wherever they hold escapes", () => {
+    const plain = fc.integer({ min: 0, max: 300 }).map((count) => "x".repeat(count));
+    const escapes = fc.integer({ min: 0, max: 300 }).map((count) => '"\\ä'.repeat(count));
+    const text = fc.array(fc.oneof(plain, escapes), { maxLength: 8 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(fc.array(text), (texts) => {
+        const json = JSON.stringify(texts.map((each) => [each, ":,[{"]));
+        const values = 1 + 3 * texts.length;
+        expect(check(json, { values, depth: 2, names: 0 })).toBeUndefined();
+        expect(check(json, { values: values - 1 })).toBe("values");
+      }),
+    );
+  });
+
+  it.each([
+    ["[]", 0],
+    ['{"a":{"b":":"},"c":[{"d\\":":1}]}', 4],
+    ['{"a":1,"a":2}', 2],
+    [JSON.stringify({ [":".repeat(200)]: '":"'.repeat(200) }), 1],
+  ])("%s has members, also of the same name", (text, members) => {
+    expect(countMembers(Buffer.from(text))).toBe(members);
   });
 });

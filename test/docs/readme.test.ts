@@ -16,7 +16,7 @@ describe("the README, as it is written", () => {
 
   it("begins with the two commands of a first start", () => {
     expect(readme.next).toBe("npm ci\nnpm start\n");
-    readme.skip();
+    readme.advance();
   });
 
   it("creates an application with the key that the start printed", async () => {

@@ -42,7 +42,7 @@ describe("audit verify finds, without an earlier answer,", () => {
     await using vault = await openedVault();
     const outcomes: string[] = [];
     for (const tenantId of ids) {
-      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
+      await vault.database.shared.run(tenantId, "unguarded", async (tx) => {
         writeLog(tx, logEntry(undefined, "token", "one", "read"));
       });
       const minute = new Date(clock.time);
@@ -124,7 +124,7 @@ describe("audit verify finds, without an earlier answer,", () => {
 
   it("rows that no server has sealed, although one has been running for more than five minutes", async () => {
     await using vault = await openedVault();
-    await vault.database.fast.run(tenant(5), "unguarded", async (tx) => {
+    await vault.database.shared.run(tenant(5), "unguarded", async (tx) => {
       writeLog(tx, logEntry(undefined, "token", "two", "read"));
     });
     expect((await verify("--tenant", tenant(5))).code).toBe(0);

@@ -32,7 +32,7 @@ describe("the audit commands", () => {
     vault = await openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock });
     for (let minute = 0; minute < 3; minute += 1) {
       clock.time = start + minute * MINUTE;
-      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
+      await vault.database.shared.run(tenantId, "unguarded", async (tx) => {
         for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", `${id}-${minute}`, "read"));
       });
     }

@@ -37,7 +37,7 @@ describe("verifying the logs of tenants that are gone", () => {
     });
     // The last tenant's log has no seal yet.
     for (const tenantId of ids.slice(0, -1)) {
-      await vault.database.fast.run(tenantId, "unguarded", async (tx) => {
+      await vault.database.shared.run(tenantId, "unguarded", async (tx) => {
         writeLog(tx, logEntry(undefined, "token", "one", "read"));
       });
       const place = { minute: new Date(start), dueAt: new Date(start + 2 * MINUTE) };

@@ -51,7 +51,7 @@ describe("with its embedded database, a vault", () => {
     }
     const { tokens, answers } = await books();
     expect({ tokens, answers }).toEqual({ tokens: tokensOf(load), answers: load.requests.length });
-  });
+  }, 60_000);
 
   it("whose database loses a process under load continues, and answers 503 at worst", async () => {
     load.refusals.clear();
@@ -77,5 +77,5 @@ describe("with its embedded database, a vault", () => {
     await expectNothingLost(load, server.url, key);
     const { tokens } = await books();
     expect(tokens).toBe(tokensOf(load));
-  });
+  }, 60_000);
 });

@@ -89,21 +89,34 @@ describe("a client made with grpc-js", () => {
   });
 
   it("gets as many invalid fields as its 8 KiB of trailers hold", async () => {
-    const rules = Array.from({ length: 100 }, () => ({ priority: 1, container: "none", transform: "mask" }));
-    const request = create(CreateApplicationRequestSchema, { name: "Rules", type: "private", rules });
-    const made = call(
-      "CreateApplication",
-      toBinary(CreateApplicationRequestSchema, request),
-      { "bt-api-key": tenant.managementKey },
-      undefined,
-      ApplicationService,
+    const details = await detailsOf(createApplication(100));
+    expect(details.toString()).toContain("rules[0]");
+    expect(details.toString("base64").length).toBeLessThan(7_500);
+  });
+
+  it("gets the limit of a list, and no field of its items, for a list that is too long", async () => {
+    const details = await detailsOf(createApplication(2_000));
+    expect(details.toString()).toContain("at most 100");
+    expect(details.toString()).not.toContain("rules[0]");
+    expect(details.toString("base64").length).toBeLessThan(7_500);
+  });
+
+  /** Each of the rules is invalid. */
+  function createApplication(count: number) {
+    const rules = Array.from({ length: count }, () => ({ priority: 1, container: "none", transform: "mask" }));
+    const request = toBinary(
+      CreateApplicationRequestSchema,
+      create(CreateApplicationRequestSchema, { name: "Rules", type: "private", rules }),
     );
+    return call("CreateApplication", request, { "bt-api-key": tenant.managementKey }, undefined, ApplicationService);
+  }
+
+  async function detailsOf(made: Promise<unknown>): Promise<Buffer> {
     const error = await errorOf(made);
     expect(error).toMatchObject({ code: status.INVALID_ARGUMENT });
     const [details] = error.metadata.get("grpc-status-details-bin");
-    expect(String(details)).toContain("rules[0]");
-    expect(Buffer.from(details ?? "").toString("base64").length).toBeLessThan(7_500);
-  });
+    return Buffer.from(details ?? "");
+  }
 
   it("finds code and trace in the details of an error", async () => {
     const error = await errorOf(

@@ -199,7 +199,7 @@ describe("keys rotate --tenant", () => {
       const reads = await Promise.all(ids.slice(from, from + 50).map(([id], n) => backEnd(n)("GET", `/tokens/${id}`)));
       expect(reads.map(({ body }) => body.data)).toEqual(ids.slice(from, from + 50).map(([, data]) => data));
     }
-  });
+  }, 60_000);
 
   it("leaves search terms, and values stored besides tokens, working", async () => {
     const found = await backEnd(0)("GET", "/tokens?metadata.n=7&size=1");

@@ -145,7 +145,7 @@ describe("gRPC-Web as text", () => {
     ["each byte by itself", (body: Buffer) => [...body].map((byte) => text(Buffer.from([byte]))).join("")],
   ])("is served %s", async (_, write) => {
     const [[, message = Buffer.alloc(0)] = [], [flags, trailer] = []] = read(await call(write(get(id))));
-    expect(readBinary(TokenSchema, message)).toMatchObject({ id, type: "token" });
+    expect(await readBinary(TokenSchema, message)).toMatchObject({ id, type: "token" });
     expect([flags, trailer?.toString()]).toEqual([128, "grpc-status: 0\r\n"]);
   });
 

@@ -117,7 +117,7 @@ describe("a server that is asked to stop", () => {
     } finally {
       mailServer.close();
     }
-  });
+  }, 15_000);
 
   it("stops in order on a signal during its start too, and leaves no database behind", async () => {
     server = await startServerProcess();

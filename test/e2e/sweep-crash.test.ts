@@ -68,7 +68,7 @@ describe("a sweep that is killed midway", () => {
 
   /** Another replica's sweep. It has its own lease, so both sweep concurrently. */
   async function sweepBeside({ address, rootKeys }: Vault, failures: unknown[]): Promise<void> {
-    await using database = openDatabase({ address, fastConnections: 1, slowConnections: 2, clock: systemClock });
+    await using database = openDatabase({ address, sharedConnections: 1, bulkConnections: 2, clock: systemClock });
     const jobs = sweepJobs({
       database: { ...database, lease: (name, seconds) => database.lease(`${name}, another`, seconds) },
       keyring: new Keyring(database, rootKeys),
@@ -116,5 +116,5 @@ describe("a sweep that is killed midway", () => {
     expect(await expired(beside)).toBe(EXPIRING);
     expect(await count(beside, "due where kind = 'token' and due_at <= now()")).toBe(0);
     await beside.end();
-  });
+  }, 60_000);
 });

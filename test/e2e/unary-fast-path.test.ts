@@ -80,7 +80,7 @@ const DIALECTS: readonly (readonly [string, Dialect])[] = [
 ];
 
 /** The same data served twice: with the fast path, and by Connect's handlers alone. */
-let lane: ServerProcess;
+let server: ServerProcess;
 let connectOnly: Replica;
 let key: string;
 let powerless: string;
@@ -90,18 +90,18 @@ const agent = new Agent({ keepAlive: true });
 const answers = { short: new Map<string, Exchange>(), long: new Map<string, Exchange>() };
 
 beforeAll(async () => {
-  lane = await startServerProcess({ RATE_LIMITS: "off" });
-  const tenant = await firstTenant(lane);
+  server = await startServerProcess({ RATE_LIMITS: "off" });
+  const tenant = await firstTenant(server);
   ({ key } = await tenant.backEnd());
   ({ key: powerless } = await tenant.application({ type: "private", permissions: ["token:read"] }));
   const client = await tenant.backEnd();
   const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
   token = (await client("POST", "/tokens", { body: { type: "card", data, metadata: { a: "b" } } })).body.id;
-  await record(lane.url, answers.short);
+  await record(server.url, answers.short);
   // A clean stop, then the other server on the same data: a database directory has one server.
-  await lane.stop();
+  await server.stop();
   connectOnly = await startReplica({
-    ...lane.environment,
+    ...server.environment,
     CLOAKROOM_PORT: "0",
     CLOAKROOM_ADMIN_PORT: "0",
     CLOAKROOM_RPC_FAST_PATH: "off",
@@ -112,7 +112,7 @@ afterAll(async () => {
   for (const session of sessions) session.destroy();
   agent.destroy();
   await connectOnly?.stop();
-  await lane?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
 });
 
 function overHttp2(session: ClientHttp2Session, { path, headers, body }: Sent): Promise<Exchange> {

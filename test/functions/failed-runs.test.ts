@@ -41,7 +41,7 @@ describe("failed runs", () => {
     ...{ tenantId, id, kind: "reactor", code: "", application: undefined, configuration: {}, version: 1 },
   });
   const kept = ({ tenantId, id }: TenantFunction) =>
-    vault.database.fast.run(tenantId, "unguarded", (tx) => tx.query(listFailedRuns, id));
+    vault.database.shared.run(tenantId, "unguarded", (tx) => tx.query(listFailedRuns, id));
   const times = async (count: number, observe: () => Promise<void>) => {
     for (let index = 0; index < count; index += 1) await observe();
   };

@@ -11,10 +11,10 @@ describe("a schedule", () => {
       if (runs.steady >= 2 && runs.failing >= 2) twice.resolve();
     };
     const schedule = new Schedule((failure) => failed.push(failure));
-    schedule.start([{ name: "steady", every: 1, run: async () => count("steady") }]);
+    schedule.start([{ name: "steady", intervalMs: 1, run: async () => count("steady") }]);
     schedule.start([
       {
-        ...{ name: "failing", every: 1 },
+        ...{ name: "failing", intervalMs: 1 },
         async run() {
           count("failing");
           throw new Error("no");
@@ -37,7 +37,7 @@ describe("a schedule", () => {
     const begun = Promise.withResolvers<void>();
     const over = Promise.withResolvers<void>();
     const long: Job = {
-      ...{ name: "long", every: 1 },
+      ...{ name: "long", intervalMs: 1 },
       async run(signal) {
         signal.addEventListener("abort", () => told.push("told"));
         begun.resolve();
@@ -46,7 +46,7 @@ describe("a schedule", () => {
       },
       end: async () => void told.push("ended"),
     };
-    const idle: Job = { ...long, name: "idle", every: 1e6, end: async () => Promise.reject(new Error("no")) };
+    const idle: Job = { ...long, name: "idle", intervalMs: 1e6, end: async () => Promise.reject(new Error("no")) };
     const schedule = new Schedule(({ job, nextAt }) => told.push(`${job.name} failed, next: ${nextAt}`));
     schedule.start([long, idle]);
     await begun.promise;

@@ -13,7 +13,7 @@ describe("the sweeps", () => {
   let database: Database;
   beforeAll(async () => {
     stored = await startDatabase();
-    database = openDatabase({ address: stored.address, fastConnections: 2, slowConnections: 4, clock: systemClock });
+    database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 4, clock: systemClock });
   });
   afterAll(async () => {
     await database?.[Symbol.asyncDispose]();

@@ -51,6 +51,7 @@ describe("the memory of a body", () => {
     expect(steps).toEqual([4_096, 4_096, 4_096 + 65_536, 4_096 + 65_536 + 5 * MB]);
     body.end();
     expect(await whole).toHaveLength(91_000);
+    expect(reserved()).toBe(91_000);
   });
 
   it("is waited for: nothing is read meanwhile, and all of it afterwards", async () => {

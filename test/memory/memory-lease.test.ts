@@ -84,4 +84,23 @@ describe("the memory for bodies", () => {
     waiting.close();
     expect(budget.large.left).toBe(8 * 8 * LARGEST);
   });
+
+  it("is reduced to what a complete body needs, and what that releases serves one that waits", async () => {
+    const budget = new MemoryBudget(LARGEST);
+    const proof = keyProof(newTenantId());
+    const [first, second, third] = [1, 2, 3].map(() => budget.open(() => "10.0.0.1"));
+    for (const lease of [first, second, third]) lease?.prove(proof);
+    const [one] = [first?.reserveNow(LARGEST), second?.reserveNow(LARGEST)];
+    const waiting = third?.reserve(LARGEST);
+    expect(budget.large.waiting).toBe(1);
+    one?.shrink(100_000);
+    await waiting;
+    one?.shrink(LARGEST);
+    expect(budget.large.left).toBe(8 * (8 * LARGEST - 2 * LARGEST - 100_000));
+    first?.close();
+    one?.shrink(0);
+    expect(budget.large.left).toBe(8 * (8 * LARGEST - 2 * LARGEST));
+    for (const lease of [second, third]) lease?.close();
+    expect(budget.large.left).toBe(8 * 8 * LARGEST);
+  });
 });

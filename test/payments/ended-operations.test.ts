@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { sentTo } from "../../src/payments/account-fingerprint.js";
 import { applyCallingOff, applyFollowUp, applyStanding, beginAttempt } from "../../src/payments/apply.js";
 import { withEnded } from "../../src/payments/ended-operations.js";
 import { afterReport } from "../../src/payments/incoming.js";
 import { afterLookUp } from "../../src/payments/look-up.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
-import { sentTo } from "../../src/payments/sent-with.js";
 import { anAttempt, aPayment, authorized, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;

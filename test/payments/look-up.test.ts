@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { FORMULA_IDS, type FormulaId } from "../../src/payments/formulas.js";
+import { FORMULA_IDS, type FormulaId } from "../../src/payments/formula.js";
 import { afterLookUp, mustSend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";

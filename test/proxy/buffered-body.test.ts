@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -18,6 +19,7 @@ function bodyOf(pieces: readonly (Buffer | string)[], { ends = true } = {}): Rea
 
 const callOf = (body: Readable | Buffer, memory: RequestMemory): ProxyCall => ({
   ...{ method: "POST", path: "", query: "", headers: [], body, memory },
+  ...{ audit: { context: NO_CONTEXT, badReason: undefined } },
   ...{ apiKey: undefined, target: undefined, signal: new AbortController().signal },
 });
 
@@ -55,7 +57,10 @@ describe.each(READERS)("%s body that is read completely", (_, read) => {
 
   it("reserves memory as it grows, unless it is in memory already", async () => {
     const reserved: number[] = [];
-    const reserveNow = (bytes: number) => void reserved.push(bytes);
+    const reserveNow = (bytes: number) => {
+      reserved.push(bytes);
+      return UNCOUNTED.reserveNow(bytes);
+    };
     const memory = { ...UNCOUNTED, reserveNow, reserve: async (bytes: number) => reserveNow(bytes) };
     await read(Buffer.from("whole"), 200_000, memory);
     expect(reserved).toEqual([]);

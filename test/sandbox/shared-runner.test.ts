@@ -15,7 +15,7 @@ class Processes implements AsyncDisposable {
     const sharedRunner: SharedRunnerPlace = {
       socketPath: this.runner.socketPath,
       kill: (reason) => this.runner.kill(reason),
-      tellFailure: (source) => {
+      reportFailure: (source) => {
         for (const [other, count] of this.#counting.entries()) if (other !== number) count(source);
       },
       onFailure: (count) => {

@@ -103,6 +103,7 @@ const NOT_SEALED = [
   "audit_seals.digest",
   "audit_seals.mac",
   "audit_seals.previous",
+  "audit_seals.signature",
   "idempotency_keys.key_hash",
   "idempotency_keys.maker",
   "idempotency_keys.request_hash",

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { insertApplicationKey } from "../../src/store/application-keys.js";
-import { FAST_LIMITS } from "../../src/store/batch-limits.js";
+import { SHARED_LIMITS } from "../../src/store/batch-limits.js";
 import { ConnectionSlot } from "../../src/store/connection-slot.js";
 import { troubleOf } from "../../src/store/database-error.js";
 import { defineStatement } from "../../src/store/statement.js";
@@ -54,7 +54,7 @@ describe("a database that rejects our login", () => {
       { ...database.address, ...wrong },
       { role: "cloakroom_app", statementTimeout: 5_000 },
     );
-    const batcher = new TransactionBatcher([slot], FAST_LIMITS, systemClock, () =>
+    const batcher = new TransactionBatcher([slot], SHARED_LIMITS, systemClock, () =>
       Promise.reject(new Error("not asked")),
     );
     const reading = batcher.run(newTenantId(), "unguarded", (tx) => tx.query(namedRowExists, "any"));

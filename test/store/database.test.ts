@@ -12,11 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => database?.[Symbol.asyncDispose]());
 
-describe.each(["fast", "slow"] as const)("the %s connections", (kind) => {
+describe.each(["shared", "bulk"] as const)("the %s connections", (kind) => {
   it("are never all used by one tenant: others are served while it waits for a lock", async () => {
     await using fixture = await openFixture(database);
     const other = await fixture.newTenant();
-    const connections = { fastConnections: 2, slowConnections: 2 };
+    const connections = { sharedConnections: 2, bulkConnections: 2 };
     await using opened = openDatabase({ address: database.address, clock: systemClock, ...connections });
     const batcher = opened[kind];
     await using session = await openSession(database, fixture.tenantId);
@@ -46,7 +46,7 @@ describe("a query without a tenant", () => {
   ])("%s times out if the database falls silent, and is answered on a new connection", async (_, statement) => {
     await using fixture = await openFixture(database);
     const { address } = fixture.proxy;
-    await using opened = openDatabase({ address, clock: systemClock, fastConnections: 1, slowConnections: 1 });
+    await using opened = openDatabase({ address, clock: systemClock, sharedConnections: 1, bulkConnections: 1 });
     const ask = () =>
       statement.source.includes("due")
         ? opened.due(["log_seal"], new Date(0), undefined)

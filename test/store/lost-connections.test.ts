@@ -3,7 +3,7 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
-import { type BatchLimits, FAST_LIMITS } from "../../src/store/batch-limits.js";
+import { type BatchLimits, SHARED_LIMITS } from "../../src/store/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../src/store/commit-lookup.js";
 import { ConnectionSlot } from "../../src/store/connection-slot.js";
 import type { Transaction } from "../../src/store/transaction.js";
@@ -312,7 +312,7 @@ describe("an unavailable database", () => {
     // A broadcast address accepts no connections: the system reports that at once, before any listener is attached.
     const address = { ...database.address, host: "255.255.255.255" };
     const slots = [new ConnectionSlot(address, { role: "cloakroom_app", statementTimeout: 5_000 })];
-    const batcher = new TransactionBatcher(slots, FAST_LIMITS, systemClock, commitLookupIn(address));
+    const batcher = new TransactionBatcher(slots, SHARED_LIMITS, systemClock, commitLookupIn(address));
     await expect(batcher.run(newTenantId(), "unguarded", (tx) => tx.query(namedRowExists, "any"))).rejects.toEqual(
       UNAVAILABLE,
     );

@@ -2,9 +2,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { text } from "../../src/store/parameter.js";
 import { lockedRead } from "../../src/store/row-lock.js";
+import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { FIRST_REVISION, insertAndLog, openFixture, transactionsOf } from "./support/batcher-fixture.js";
 import { insertIfFree, namedRowExists } from "./support/named-rows.js";
+import { openSession } from "./support/session.js";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -66,6 +68,35 @@ describe("a transaction of one request", () => {
       });
     };
     await Promise.all([count(), count(), count(), count()]);
+  });
+
+  it("runs again after a deadlock unless the other side is its victim, and its effect counts once", async () => {
+    await using fixture = await openFixture(database, { ...ORDINARY, connections: 1 });
+    await using session = await openSession(database, fixture.tenantId);
+    await session.insert("b");
+    let runs = 0;
+    const running = awaitedLater(
+      fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
+        runs += 1;
+        await tx.query(insertIfFree, "a");
+        await pause(1);
+        insertAndLog(tx, "b");
+      }),
+    );
+    const waiting = () =>
+      database.owner`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await expect.poll(waiting).toHaveLength(1);
+    // The victim is the side that finds the deadlock: ours, unless it has looked before this insert.
+    const [other] = await Promise.allSettled([session.insert("a")]);
+    await session.rollback();
+    await running;
+    if (other.status === "fulfilled") expect(runs).toBe(2);
+    else {
+      expect(other.reason).toMatchObject({ code: "40P01" });
+      expect(runs).toBe(1);
+    }
+    expect(await fixture.names()).toEqual(["a", "b"]);
+    expect(await fixture.logs()).toBe(1);
   });
 
   it("runs again after a deadlock with another of its kind, and both count once", async () => {

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
-import { listLogRows } from "../../src/store/audit-logs.js";
 import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
+import { listLogRows } from "../../src/store/log-listing.js";
 import { findSession, findSessionByNonce } from "../../src/store/sessions.js";
 import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
 import {
@@ -16,7 +16,7 @@ import {
 } from "../../src/store/token-selection.js";
 import { findToken, markTokenActive } from "../../src/store/tokens.js";
 import type { Transaction } from "../../src/store/transaction.js";
-import type { Literal, Way } from "../../src/tokens/search/alternatives.js";
+import type { Conjunction, Literal } from "../../src/tokens/search/conjunctions.js";
 import { findMatches } from "../../src/tokens/search/find-matches.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
@@ -27,8 +27,9 @@ import { startDatabase, type TestDatabase } from "../support/databases.js";
 const TOKENS = 60_000;
 const [COMMON, OTHER, RARE] = [Buffer.from([1]), Buffer.from([2]), Buffer.from([3])];
 const PAGE = 20;
-/** Rows of the log, one per second, all in the past. */
+/** Rows of the log, one per second, all in the past. Three older ones are refusals of an actor of their own. */
 const ROWS = 60_000;
+const RARE_ACTOR = newUuid();
 
 /** As in the first minute of a database, or after a restore. */
 describe("without statistics", () => {
@@ -54,7 +55,14 @@ describe("without statistics", () => {
        ${term(COMMON, 1)}; ${term(OTHER, 3)}; ${term(RARE, TOKENS / 10)};
        insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
          select '${tenantId}', now() - n * interval '1 s', gen_random_uuid(), 'token', 'token-' || n, 'read', ''
-         from generate_series(1, ${ROWS}) n`,
+         from generate_series(1, ${ROWS}) n;
+       update audit_logs set outcome = 'allowed';
+       insert into audit_logs (
+         tenant_id, created_at, id, entity_type, entity_id, operation, message, actor_id, outcome, destination_host
+       )
+         select '${tenantId}', now() - (${ROWS} + n) * interval '1 s', gen_random_uuid(), 'proxy', 'rare-' || n, 'invoke', '',
+           '${RARE_ACTOR}', 'denied', 'rare.example'
+         from generate_series(1, 3) n`,
     );
     plannedEarly = await planning();
     const later = "now() + n * interval '1 ms'";
@@ -79,11 +87,11 @@ describe("without statistics", () => {
   };
   const planning = async () => {
     const opened = open();
-    await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all([...lookUps(tx, 0), findToken(tx, "token-1")]));
+    await opened.shared.run(tenantId, "unguarded", (tx) => Promise.all([...lookUps(tx, 0), findToken(tx, "token-1")]));
     return opened;
   };
   const open = () =>
-    openDatabase({ address: database.address, fastConnections: 1, slowConnections: 1, clock: systemClock });
+    openDatabase({ address: database.address, sharedConnections: 1, bulkConnections: 1, clock: systemClock });
 
   /** The number of index pages read during work, as the database counts them. */
   async function pagesRead(work: (opened: Database) => Promise<unknown>, planned?: Database): Promise<number> {
@@ -108,14 +116,14 @@ describe("without statistics", () => {
     ...{ source, also: [], isNarrow: false, scopes: [], hasLargeScopes: true, without: NONE_EXPIRED, ...more },
   });
   const firstPage = (wanted: TokenSelection) => (opened: Database) =>
-    opened.slow.run(tenantId, "unguarded", (tx) =>
+    opened.bulk.run(tenantId, "unguarded", (tx) =>
       tx.query(listTokenKeys, { selection: wanted, order: "newest_first", after: undefined, offset: 0, limit: PAGE }),
     );
 
   it("tokens are looked up one by one, to be read and to be marked as active", async () => {
     const ids = Array.from({ length: PAGE }, (_, n) => `token-${n + 1}`);
     const read = await pagesRead((opened) =>
-      opened.fast.run(tenantId, "unguarded", async (tx) => {
+      opened.shared.run(tenantId, "unguarded", async (tx) => {
         const rows = await Promise.all(ids.map((id) => findToken(tx, id)));
         const marked = await Promise.all(ids.map((id) => markTokenActive(tx, id, "2026-02-01")));
         expect([rows.every((row) => row !== undefined), marked.every(Boolean)]).toEqual([true, true]);
@@ -127,7 +135,7 @@ describe("without statistics", () => {
 
   const numbers = Array.from({ length: PAGE }, (_, n) => (n + 1) * 1_000);
   const lookUpAll = (opened: Database) =>
-    opened.fast.run(tenantId, "unguarded", async (tx) => {
+    opened.shared.run(tenantId, "unguarded", async (tx) => {
       const [rows, found] = await Promise.all([
         Promise.all(numbers.map((n) => findToken(tx, `token-${n}`))),
         Promise.all(numbers.flatMap((n) => lookUps(tx, n))),
@@ -145,7 +153,7 @@ describe("without statistics", () => {
   it("statements planned on empty tables are planned again after a while", async () => {
     const read = await pagesRead(async (opened) => {
       for (let round = 0; round < 10; round += 1)
-        await opened.fast.run(tenantId, "unguarded", (tx) => Promise.all(lookUps(tx, 0)));
+        await opened.shared.run(tenantId, "unguarded", (tx) => Promise.all(lookUps(tx, 0)));
       await lookUpAll(opened);
     }, plannedEmpty);
     expect(read).toBeLessThan(30 * PAGE);
@@ -155,7 +163,7 @@ describe("without statistics", () => {
     const both = selection({ kind: "term", term: OTHER }, { also: [{ kind: "term", term: COMMON }] });
     expect(await pagesRead(firstPage(both))).toBeLessThan(PAGE);
     const counted = await pagesRead(async (opened) => {
-      const count = opened.slow.run(tenantId, "unguarded", (tx) =>
+      const count = opened.bulk.run(tenantId, "unguarded", (tx) =>
         tx.query(countTokenKeys, { selection: both, most: Number.MAX_SAFE_INTEGER }),
       );
       expect(await count).toBe(TOKENS / 3);
@@ -218,7 +226,7 @@ describe("without statistics", () => {
     let before: Date | undefined;
     // Its reads are counted before those of the pages.
     await pagesRead(async (opened) => {
-      const [middle] = await opened.slow.run(tenantId, "unguarded", (tx) =>
+      const [middle] = await opened.bulk.run(tenantId, "unguarded", (tx) =>
         tx.query(listTokenKeys, { ...place, offset: 49_999, limit: 1 }),
       );
       before = middle?.created_at;
@@ -238,13 +246,13 @@ describe("without statistics", () => {
     value[0] ?? 0,
     { test: { kind: "term", term: value }, isNegated },
   ];
-  const search = (opened: Database, ways: readonly Way[]) =>
-    opened.slow.run(tenantId, "unguarded", (tx) => findMatches(tx, ways, [], { page: 1, size: PAGE }));
+  const search = (opened: Database, conjunctions: readonly Conjunction[]) =>
+    opened.bulk.run(tenantId, "unguarded", (tx) => findMatches(tx, conjunctions, [], { page: 1, size: PAGE }));
 
   it("a search reads what the narrowest of its terms leads to, and nothing else", async () => {
-    const ways = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
+    const conjunctions = [new Map([term(COMMON), term(RARE), term(OTHER)]), new Map([term(COMMON, true), term(RARE)])];
     const read = await pagesRead(async (opened) => {
-      const { total, keys } = await search(opened, ways);
+      const { total, keys } = await search(opened, conjunctions);
       expect([total, keys.length]).toEqual([10, 10]);
     });
     // Each source is counted, the common ones up to 25,000 entries at 80 per page.
@@ -282,7 +290,7 @@ describe("without statistics", () => {
   it("a page of the log about several entity types reads no type completely", async () => {
     const listing = { entityTypes: ["card", "token", "bank"], entityId: undefined, from: undefined, until: undefined };
     const read = await pagesRead(async (opened) => {
-      const rows = opened.slow.run(tenantId, "unguarded", (tx) =>
+      const rows = opened.bulk.run(tenantId, "unguarded", (tx) =>
         tx.query(listLogRows, { ...listing, after: undefined, offset: PAGE, limit: PAGE }),
       );
       expect((await rows).map(({ entity_id }) => entity_id)).toEqual(
@@ -293,10 +301,27 @@ describe("without statistics", () => {
     expect(read).toBeLessThan(PAGE);
   });
 
+  it.each([
+    ["an actor", { actorId: RARE_ACTOR }],
+    ["a destination", { destinationHost: "rare.example" }],
+    ["refusals", { outcome: "denied" }],
+    ["an entity", { entityId: "rare-1" }],
+  ])("a page of the log about %s reads only the index of that filter", async (_name, filter) => {
+    const read = await pagesRead(async (opened) => {
+      const rows = await opened.bulk.run(tenantId, "unguarded", (tx) =>
+        tx.query(listLogRows, { ...filter, entityTypes: undefined, after: undefined, offset: 0, limit: PAGE }),
+      );
+      expect(rows.map(({ entity_id }) => entity_id)).toContain("rare-1");
+      expect(rows.length).toBeLessThanOrEqual(3);
+    });
+    // The primary key alone has 400 pages.
+    expect(read).toBeLessThan(PAGE);
+  });
+
   it("removing old log rows does not read the rows that stay", async () => {
     const limit = 100;
     const read = await pagesRead(async (opened) => {
-      const removed = opened.slow.run(tenantId, "unguarded", (tx) =>
+      const removed = opened.bulk.run(tenantId, "unguarded", (tx) =>
         tx.query(deleteLogBefore, { time: new Date(), limit }),
       );
       expect(await removed).toBe(limit);

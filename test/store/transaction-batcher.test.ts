@@ -5,10 +5,13 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { Fault, notFound } from "../../src/base/fault.js";
 import { newUuid } from "../../src/base/ids.js";
 import { writeLog } from "../../src/store/audit-logs.js";
+import { boundQuery } from "../../src/store/bound-statement.js";
 import { StaleAuthorization, UniqueViolation } from "../../src/store/database-error.js";
-import { defineWrite } from "../../src/store/statement.js";
+import { bigint } from "../../src/store/parameter.js";
+import { defineWrite, type Statement } from "../../src/store/statement.js";
 import { insertTenant, raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
 import type { Transaction } from "../../src/store/transaction.js";
+import type { Columns } from "../../src/store/wire/columns.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { FIRST_REVISION, insertAndLog, openFixture, together, transactionsOf } from "./support/batcher-fixture.js";
 import { insertIfFree, insertNamedRow, namedRowExists } from "./support/named-rows.js";
@@ -185,6 +188,43 @@ describe("a failing request in a batch", () => {
       expect(said).not.toMatch(/4242|insert into|due_at|parameters/);
     }
     expect([outcome?.status, internal?.status]).toEqual(["rejected", "rejected"]);
+  });
+});
+
+describe("an output that cannot be read once the transaction is committed", () => {
+  const statement = (row: (columns: Columns) => number, answers: (rows: readonly (readonly number[])[]) => number[]) =>
+    boundQuery<number, number, number>({
+      ...{ table: "due", kind: "read", sql: "select null::int where :n > 0", sortKey: () => "" },
+      ...{ parameters: { n: bigint((n) => n) }, row, answers },
+    });
+  const unreadable: [string, Statement<number, number>][] = [
+    [
+      "a row of another form",
+      statement(
+        (columns) => columns.integer(),
+        (rows) => rows.flat(),
+      ),
+    ],
+    [
+      "too few rows",
+      statement(
+        () => 0,
+        () => [],
+      ),
+    ],
+  ];
+
+  it.each(unreadable)("(%s) fails its own request, and the others take effect once", async (_, wanted) => {
+    await using fixture = await openFixture(database, { connections: 1 });
+    const good = names(5);
+    const outcomes = await together<unknown>(fixture, [
+      ...good.map((name) => async (tx: Transaction) => insertAndLog(tx, name)),
+      (tx) => tx.queryLast(wanted, 1),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual([...good.map(() => "fulfilled"), "rejected"]);
+    expect(outcomes.at(-1)).not.toMatchObject({ reason: { code: "unavailable" } });
+    expect(await fixture.names()).toEqual(good);
+    expect(await fixture.logs()).toBe(good.length);
   });
 });
 

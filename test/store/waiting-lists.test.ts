@@ -20,7 +20,7 @@ describe("lists of one tenant", () => {
   beforeAll(async () => {
     started = await startDatabase();
     const { address } = started;
-    database = openDatabase({ address, fastConnections: 2, slowConnections: 4, clock: systemClock });
+    database = openDatabase({ address, sharedConnections: 2, bulkConnections: 4, clock: systemClock });
   });
   afterAll(async () => {
     await database?.[Symbol.asyncDispose]();
@@ -29,7 +29,7 @@ describe("lists of one tenant", () => {
 
   it("wait for each other, 200 concurrently, although the last one waits for seconds", async () => {
     const tenantId = newTenantId();
-    const list = () => database.slow.run(tenantId, "unguarded", (tx) => tx.query(slowList, 0.06));
+    const list = () => database.bulk.run(tenantId, "unguarded", (tx) => tx.query(slowList, 0.06));
     const answers = await Promise.allSettled(Array.from({ length: 200 }, list));
     expect(answers.filter(({ status }) => status === "rejected")).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { prepareApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
 import { createSession, prepareAuthorization } from "../../src/access/session.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import type { TenantId, Uuid } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
 import { createKeyFile } from "../../src/crypto/key-file.js";
@@ -45,7 +46,7 @@ let tokenId: string;
 
 beforeAll(async () => {
   stored = await startDatabase();
-  database = openDatabase({ address: stored.address, fastConnections: 2, slowConnections: 2, clock });
+  database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
   root = await createKeyFile(join(stored.dataDir, "..", "root.key"));
   await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
   ({ tenantId, managementKey } = await provisionTenant(database, root, { name: "T", ownerEmail: "a@example.com" }));
@@ -65,7 +66,8 @@ function newServer() {
   const keyring = new Keyring(database, rootKeys);
   return { keyring, authenticator: new Authenticator(database, keyring, clock) };
 }
-const authenticate = (key: Sensitive<string>): Promise<Caller> => newServer().authenticator.authenticate(key.reveal());
+const authenticate = (key: Sensitive<string>): Promise<Caller> =>
+  newServer().authenticator.authenticate(key.reveal(), NO_CONTEXT);
 
 /**
  * Leaves the tenant as an earlier release would have created it, with an application, a token, a proxy and a session.

@@ -17,7 +17,7 @@ describe("the rows of a deleted tenant", () => {
   const kept = newTenantId();
   beforeAll(async () => {
     stored = await startDatabase();
-    database = openDatabase({ address: stored.address, fastConnections: 1, slowConnections: 1, clock: systemClock });
+    database = openDatabase({ address: stored.address, sharedConnections: 1, bulkConnections: 1, clock: systemClock });
     tables = await tenantTables(stored.owner);
     for (const tenantId of [gone, kept]) await insertSamples(stored, tenantId, tables);
   });
@@ -50,8 +50,8 @@ describe("the rows of a deleted tenant", () => {
     const clock = { now: () => now };
     const late = newTenantId();
     await insertSamples(stored, late, tables);
-    await using own = openDatabase({ address: stored.address, fastConnections: 1, slowConnections: 1, clock });
-    await own.slow.run(late, "unguarded", async (tx) => noteDue(tx, { kind: "tenant", at: tx.now }));
+    await using own = openDatabase({ address: stored.address, sharedConnections: 1, bulkConnections: 1, clock });
+    await own.bulk.run(late, "unguarded", async (tx) => noteDue(tx, { kind: "tenant", at: tx.now }));
     const failures: TenantId[] = [];
     const roots = { find: () => Promise.reject(new Error("no key is to be unwrapped")) };
     const job = tenantRemovalJob({

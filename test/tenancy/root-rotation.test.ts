@@ -15,7 +15,7 @@ import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { type RootRotationParts, rotateRootKey } from "../../src/tenancy/root-rotation.js";
 import { registeredKey } from "../../src/vault/open-root-key.js";
-import { ShareDesk, type Unseal, type UnsealedKey } from "../../src/vault/unsealing.js";
+import { ShareCollector, type Unseal, type UnsealedKey } from "../../src/vault/unsealing.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 class CutOff extends Error {}
@@ -55,16 +55,16 @@ class Fuse {
   }
 
   database(database: Database): Database {
-    const fast: Pick<Database["fast"], "run"> = {
+    const shared: Pick<Database["shared"], "run"> = {
       run: (tenantId, guard, work) => {
         this.step();
-        return database.fast.run(tenantId, guard, work);
+        return database.shared.run(tenantId, guard, work);
       },
     };
     return new Proxy(database, {
       get: (target, name) =>
-        name === "fast"
-          ? new Proxy(target.fast, { get: (it, key) => (key === "run" ? fast.run : Reflect.get(it, key)) })
+        name === "shared"
+          ? new Proxy(target.shared, { get: (it, key) => (key === "run" ? shared.run : Reflect.get(it, key)) })
           : Reflect.get(target, name),
     });
   }
@@ -86,8 +86,8 @@ describe("replacing the root key", () => {
     await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
     database = openDatabase({
       address: stored.address,
-      fastConnections: 2,
-      slowConnections: 1,
+      sharedConnections: 2,
+      bulkConnections: 1,
       clock: systemClock,
     });
     const made = [1, 2].map((n) => provisionTenant(database, root, { name: `T${n}`, ownerEmail: "a@example.com" }));
@@ -104,11 +104,11 @@ describe("replacing the root key", () => {
   /** All shares of the required keys are submitted, the last one first. */
   const unseal: Unseal = async (needed) => {
     const { promise, resolve } = Promise.withResolvers<readonly UnsealedKey[]>();
-    const desk = new ShareDesk(needed, resolve);
+    const collector = new ShareCollector(needed, resolve);
     for (const { id } of needed) {
       asked.push(id);
       for (const share of shares.get(id)?.toReversed() ?? [])
-        expect(await desk.take(share)).not.toHaveProperty("problem");
+        expect(await collector.take(share)).not.toHaveProperty("problem");
     }
     return promise;
   };

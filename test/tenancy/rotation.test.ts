@@ -23,7 +23,7 @@ let root: RootKey;
 
 beforeAll(async () => {
   stored = await startDatabase();
-  database = openDatabase({ address: stored.address, fastConnections: 2, slowConnections: 2, clock });
+  database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
   root = newRoot();
   known.set(root.id, root);
   await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });

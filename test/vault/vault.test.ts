@@ -7,7 +7,8 @@ import { readConfig } from "../../src/settings/config.js";
 import { connect } from "../../src/store/connect.js";
 import { pendingMigrations } from "../../src/store/migrate.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { initVault, openVault, type Vault } from "../../src/vault/vault.js";
+import { initVault } from "../../src/vault/prepare-vault.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 

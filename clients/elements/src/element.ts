@@ -68,6 +68,7 @@ export class SecureElement {
   #port: MessagePort | undefined;
   #place: Element | undefined;
   #isDestroyed = false;
+  #mounts = 0;
   #rejectMount: ((error: ElementsError) => void) | undefined;
   readonly #onLabelClick = (event: Event) => this.#focusByLabel(event);
 
@@ -89,9 +90,15 @@ export class SecureElement {
     this.unmount();
     this.#place = place;
     document.addEventListener("click", this.#onLabelClick);
+    this.#mounts += 1;
+    const mount = this.#mounts;
     await new Promise<void>((resolve, reject) => {
       this.#rejectMount = reject;
-      this.#open(place, resolve).catch(reject);
+      this.#open(place, mount, resolve).catch(reject);
+    }).catch((error: unknown) => {
+      this.#rejectMount = undefined;
+      if (error instanceof ElementsError && error.code !== "unmounted") this.#emit({ type: "error", error });
+      throw error;
     });
     this.#rejectMount = undefined;
     this.#emit({ type: "ready" });
@@ -171,10 +178,10 @@ export class SecureElement {
     return Object.assign(unsubscribe, { unsubscribe });
   }
 
-  async #open(place: Element, onPaired: () => void): Promise<void> {
+  async #open(place: Element, mount: number, onPaired: () => void): Promise<void> {
     const [keyName] = await Promise.all([this.#group.keyName(), this.#group.controller()]);
-    // Unmounted or mounted elsewhere meanwhile.
-    if (this.#place !== place || this.#frame) return;
+    // Unmounted or mounted again meanwhile.
+    if (this.#place !== place || this.#mounts !== mount) return;
     this.#frame = openFrame(place, {
       ...{ baseUrl: this.#group.baseUrl, keyName, type: this.type, nonce: this.#group.nonce, id: this.$element },
       ...{ title: this.#options.label ?? TITLES[this.type], isHidden: false },
@@ -184,8 +191,8 @@ export class SecureElement {
         port.onmessage = ({ data }) => this.#hear(data, onPaired);
       },
       onFailure: (error) => {
-        this.#rejectMount?.(error);
-        this.#emit({ type: "error", error });
+        if (this.#rejectMount) this.#rejectMount(error);
+        else this.#emit({ type: "error", error });
       },
     });
     this.#frame.iframe.style.height = this.#height;

@@ -30,6 +30,7 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
   const { baseUrl, type, nonce, id } = options;
   const vault = new URL(baseUrl).origin;
   const iframe = createIframe(options);
+  let isReady = false;
   let timer = setTimeout(() => fail("frame_timeout", "The vault's frame did not load."), LOAD_MS);
   const close = () => {
     clearTimeout(timer);
@@ -52,6 +53,7 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
     if (cloakroom === "refused") return fail(String(code), refusalText(String(message), vault));
     if (event.origin !== vault || cloakroom !== "ready") return;
     clearTimeout(timer);
+    isReady = true;
     if (protocol !== PROTOCOL)
       return fail("version", `The vault's frames speak version ${protocol}, the page ${PROTOCOL}.`);
     const { port1, port2 } = new MessageChannel();
@@ -61,6 +63,8 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
   };
   addEventListener("message", hear);
   iframe.addEventListener("load", () => {
+    // The message may arrive before this event.
+    if (isReady) return;
     clearTimeout(timer);
     timer = setTimeout(() => fail("frame_refused", refusalText(`The ${type} frame was refused.`, vault)), SILENCE_MS);
   });

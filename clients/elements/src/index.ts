@@ -183,6 +183,7 @@ class Group implements ElementGroup, Elements {
     const cancelled = () => new ElementsError({ code: "cancelled", message: "The call was cancelled." });
     if (signal?.aborted) throw cancelled();
     const port = await this.controller();
+    if (signal?.aborted) throw cancelled();
     this.#count += 1;
     const call = this.#count;
     const command = make(call);

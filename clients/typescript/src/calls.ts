@@ -120,7 +120,8 @@ export class Calls {
         // An earlier attempt has deleted it, and its answer was lost.
         const isDone = effect === "delete" && mayHaveRun && failure.code === "not_found";
         if (isDone) return { message: {}, headers: {}, attempts: attempt };
-        mayHaveRun ||= !failure.didNotRun;
+        // Requests are counted before they run.
+        mayHaveRun ||= !failure.didNotRun && failure.code !== "rate_limited";
         const wait = attempt > maxRetries ? undefined : this.#retries.waitAfter(failure, effect, attempt);
         if (deadline.ended || wait === undefined || wait >= deadline.leftMs) throw outcome;
         this.#log("info", "call is sent again", { method, attempt, code: failure.code, ms: Math.round(wait) });

@@ -4,6 +4,8 @@ export type ServerErrorCode =
   | "validation_failed"
   | "unauthenticated"
   | "permission_denied"
+  | "reason_required"
+  | "reason_invalid"
   | "not_found"
   | "method_not_allowed"
   | "destination_timeout"
@@ -38,6 +40,8 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   validation_failed: 400,
   unauthenticated: 401,
   permission_denied: 403,
+  reason_required: 403,
+  reason_invalid: 400,
   not_found: 404,
   method_not_allowed: 405,
   destination_timeout: 408,

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Fault } from "../../base/fault.js";
 import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
+import { auditOf } from "../audit-of.js";
 import type { ReadClient } from "../client-address.js";
 import { clientClassOf } from "./client-class.js";
 
@@ -57,6 +58,9 @@ export function createVisits({ address, readAddress, readClient }: VisitParts): 
           return clientClassOf(headers["user-agent"]);
         },
         isIdle: headers[IDLE_HEADER] !== undefined,
+        get context() {
+          return auditOf(request).context;
+        },
         cookie: (name) => cookieIn(headers.cookie, site().names[name]),
         requireOwnPage: () => requireOwnPage(headers, site()),
       };

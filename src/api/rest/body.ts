@@ -5,7 +5,7 @@ import type { Json } from "../../base/json.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { announcedBytes } from "../announced-bytes.js";
-import { malformed, parseJsonBytes } from "../json-text.js";
+import { malformed, readJsonBytes } from "../json-text.js";
 import { memoryOf } from "../memory-of.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
@@ -39,7 +39,7 @@ export async function readJsonBody(
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new Fault("unsupported_media_type", "Send this request with Content-Type application/json.");
   }
-  const json = parseJsonBytes(bytes);
+  const json = await readJsonBytes(bytes);
   await afterOthers(bytes.length);
   return json;
 }

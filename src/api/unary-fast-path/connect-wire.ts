@@ -1,9 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type DescMessage, fromJsonString, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  fromJson,
+  fromJsonString,
+  type JsonValue,
+  type Message,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { afterOthers, isLarge } from "../../base/after-others.js";
+import { countMembers } from "../../base/json-structure.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
-import { checkJsonBytes, malformed } from "../json-text.js";
+import { malformed, readCheckedJson } from "../json-text.js";
 import { faultOf } from "../rpc-refusal.js";
 import { readBinary } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
@@ -47,14 +57,32 @@ export function connectWireOf({ headers }: IncomingMessage): UnaryWire | undefin
   }
 }
 
-function readJson(type: DescMessage, body: Buffer, mostBytes: number): Message {
-  const text = checkJsonBytes(body);
+async function readJson(type: DescMessage, body: Buffer, mostBytes: number): Promise<Message> {
+  const text = await readCheckedJson(body);
   try {
-    return fromJsonString(type, text, JSON_OPTIONS);
+    return isLarge(body.length) ? await parseLarge(type, body, text) : fromJsonString(type, text, JSON_OPTIONS);
   } catch (error) {
     const refusal = ConnectError.from(error, Code.InvalidArgument);
     throw faultOf(refusal, mostBytes) ?? malformed("must be a valid message");
   }
+}
+
+/**
+ * The same as `fromJsonString` in several turns of the event loop, without its walk through the text for names that
+ * repeat: 40 ms for 5 MB of them.
+ */
+async function parseLarge(type: DescMessage, body: Buffer, text: string): Promise<Message> {
+  await afterOthers(body.length);
+  const json: JsonValue = JSON.parse(text);
+  await afterOthers(body.length);
+  if (membersOf(json) !== countMembers(body)) return fromJsonString(type, text, JSON_OPTIONS);
+  return fromJson(type, json, JSON_OPTIONS);
+}
+
+function membersOf(json: JsonValue): number {
+  if (typeof json !== "object" || json === null) return 0;
+  const values = Object.values(json);
+  return values.reduce<number>((sum, value) => sum + membersOf(value), Array.isArray(json) ? 0 : values.length);
 }
 
 function send(response: ServerResponse, status: number, type: string, body: Uint8Array): void {

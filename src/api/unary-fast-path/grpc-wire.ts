@@ -3,12 +3,13 @@ import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
 import { requireBoundedMessage } from "../message-structure.js";
-import { COMPRESSED, PREFIX_BYTES } from "../rpc-body.js";
+import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
 
 /** Milliseconds in each unit of grpc-timeout. */
@@ -97,9 +98,11 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
   }
 }
 
-/** @throws {Fault} malformed_body */
-export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
+/** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
+export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
+  await afterOthers(bytes.length);
   requireBoundedMessage(type, bytes);
+  await afterOthers(bytes.length);
   try {
     return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
@@ -111,13 +114,13 @@ export function readBinary(type: DescMessage, bytes: Uint8Array): Message {
  * The message of a body with exactly one. Of several problems it reports the first.
  * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
  */
-function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Message {
+async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Promise<Message> {
   const messages: Message[] = [];
   for (const { flags, data } of framesIn(body, mostBytes)) {
     // Compressed, although no compression was negotiated.
     if (flags & COMPRESSED) throw malformed("must be a valid message");
     if (flags & trailerFlag) continue;
-    messages.push(readBinary(type, data));
+    messages.push(await readBinary(type, data));
     if (messages.length > 1) throw unimplemented("received extra input message for unary method");
   }
   const [message] = messages;
@@ -126,7 +129,9 @@ function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFla
 }
 
 function* framesIn(body: Buffer, mostBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
-  for (let start = 0; start < body.length; ) {
+  let frames = 0;
+  for (let start = 0; start < body.length; frames += 1) {
+    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
     const from = start + PREFIX_BYTES;
     if (body.length < from) throw malformed("must be a valid message");
     const to = from + body.readUInt32BE(start + 1);

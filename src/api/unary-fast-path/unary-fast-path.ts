@@ -5,6 +5,7 @@ import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { announcedBytes } from "../announced-bytes.js";
+import { auditOf } from "../audit-of.js";
 import type { Visits } from "../browser/visits.js";
 import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";
@@ -124,12 +125,15 @@ async function answer(
     get signal() {
       return callEnd.signal;
     },
+    get audit() {
+      return auditOf(request);
+    },
   };
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
     const body = await readBody(request, wire, limits, callEnd);
-    message = wire.read(desc.input, body, limits.messageBytes);
+    message = await wire.read(desc.input, body, limits.messageBytes);
     await afterOthers(body.length);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);

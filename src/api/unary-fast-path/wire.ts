@@ -13,7 +13,7 @@ export interface UnaryWire {
   /** Largest message in a body of `bodyBytes`. */
   mostMessageBytes(bodyBytes: number): number;
   /** @throws {Fault} for a message that cannot be read; {ConnectError} for errors that the protocol itself defines. */
-  read(type: DescMessage, body: Buffer, mostBytes: number): Message;
+  read(type: DescMessage, body: Buffer, mostBytes: number): Promise<Message>;
   answer(response: ServerResponse, type: DescMessage, message: Message): void;
   refuse(response: ServerResponse, error: ConnectError): void;
 }

@@ -12,6 +12,11 @@ export function requiredField(context: ConnectorContext, key: string): string {
   return value;
 }
 
+/** The value of `mode`, for services whose key and other fields do not show it. Default: test. */
+export function configuredMode(context: Pick<ConnectorContext, "fields">): string {
+  return fieldOf(context, "mode") ?? "test";
+}
+
 /** Whether the connection uses the service's live environment, for services whose key does not show it. */
 export function isLive(context: ConnectorContext): boolean {
   return fieldOf(context, "mode") === "live";

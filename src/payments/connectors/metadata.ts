@@ -13,7 +13,7 @@ export interface MetadataLimits {
  * The entries of a caller's metadata that a service accepts: strings within its limits. Other entries are not sent,
  * because a payment must not fail for them. `own` entries come first and take precedence.
  */
-export function passedOn(
+export function acceptedMetadata(
   limits: MetadataLimits,
   own: Readonly<Record<string, string | undefined>>,
   metadata: JsonObject,

@@ -55,12 +55,12 @@ function cleaner(context: ConnectorContext, card?: Card): Clean {
   };
 }
 
-interface Told {
+interface Redactable {
   readonly codes?: ProviderCodes;
   readonly threeDS?: ThreeDSOutcome | undefined;
 }
 
-function cleanAll<T extends Told>(outcome: T, clean: Clean): T {
+function cleanAll<T extends Redactable>(outcome: T, clean: Clean): T {
   const { codes, threeDS } = outcome;
   return {
     ...outcome,

@@ -4,7 +4,7 @@ import type { Keyring } from "../../tenancy/keyring.js";
 import { base62Of, isGenuine, type PresentedAddress, readAddress } from "../addresses.js";
 import type { Books } from "./books.js";
 import { approved, type Page } from "./ledger.js";
-import type { Tell } from "./simulator.js";
+import type { SendWebhook } from "./simulator.js";
 
 export const CHOICES = ["approve", "fail", "cancel"] as const;
 /** A buyer's options at the simulated bank. */
@@ -20,17 +20,17 @@ export interface ApprovalView {
 }
 
 /** The simulated bank's approvals by buyers. */
-export class ApprovalDesk {
+export class SimulatedApprovals {
   readonly #books: Books;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
-  readonly #tell: Tell;
+  readonly #sendWebhook: SendWebhook;
 
-  constructor(books: Books, keyring: Keyring, clock: Clock, tell: Tell) {
+  constructor(books: Books, keyring: Keyring, clock: Clock, sendWebhook: SendWebhook) {
     this.#books = books;
     this.#keyring = keyring;
     this.#clock = clock;
-    this.#tell = tell;
+    this.#sendWebhook = sendWebhook;
   }
 
   /** Undefined for an address that we did not create. */
@@ -47,7 +47,7 @@ export class ApprovalDesk {
       found &&
       (await this.#books.change(found.tenantId, base62Of(found.id), (current) => this.#after(current, choice)));
     // The buyer may close the page instead of going back.
-    if (found && page) this.#tell(found.tenantId, { reference: base62Of(found.id) });
+    if (found && page) this.#sendWebhook(found.tenantId, { reference: base62Of(found.id) });
     return page && this.#view(page);
   }
 

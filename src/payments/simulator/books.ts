@@ -17,7 +17,9 @@ export class Books {
   }
 
   async find(tenantId: TenantId, reference: string): Promise<Page | undefined> {
-    const row = await this.#database.fast.run(tenantId, "unguarded", (tx) => tx.query(readSimulatorPayment, reference));
+    const row = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
+      tx.query(readSimulatorPayment, reference),
+    );
     return row ? readPage(row.ledger) : undefined;
   }
 

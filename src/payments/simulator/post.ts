@@ -41,7 +41,7 @@ export class SimulatorPost {
   }
 
   /** Sends a webhook for a change, if the connection has a secret to sign with. */
-  tell(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
+  schedule(tenantId: TenantId, { reference, after = 0, times = 1 }: Change): void {
     const timer = setTimeout(() => {
       this.#waiting.delete(timer);
       this.#send(tenantId, reference, times).catch((error: unknown) => this.#parts.onFailure(tenantId, error));
@@ -60,7 +60,7 @@ export class SimulatorPost {
     const id = uuidFrom(reference);
     if (!id) return;
     const keys = await keyring.of(tenantId);
-    const connection = await database.fast.run(tenantId, "unguarded", async (tx) => {
+    const connection = await database.shared.run(tenantId, "unguarded", async (tx) => {
       const row = await tx.query(readPayment, id);
       const payment = row ? openPayment(keys, tenantId, row) : undefined;
       return payment && connectionOf(keys, tenantId, await tx.query(readConnection, payment.connectionId), payment);

@@ -31,7 +31,7 @@ export interface Behaviour {
   /** The buyer's approval takes effect only after the approval period. */
   readonly approvesLate: boolean;
   /** Its webhook is sent twice. */
-  readonly isToldTwice: boolean;
+  readonly isSentTwice: boolean;
 }
 
 const APPROVE: Verdict = { kind: "approve" };
@@ -91,7 +91,7 @@ const BY_AMOUNT: readonly (readonly [number, "decline" | "fail", string])[] = [
 const VERDICT_BY_AMOUNT: ReadonlyMap<number, Verdict> = new Map(
   BY_AMOUNT.flatMap(([first, kind, codes]) =>
     codes.split(/\s+/).map((code, index): [number, Verdict] => {
-      if (!isErrorCode(code)) throw new Error(`the simulator knows a code that nobody else does: ${code}`);
+      if (!isErrorCode(code)) throw new Error(`no such error code: ${code}`);
       return [first + index, { kind, errorCode: code, responseCode: kind === "decline" ? "05" : "96" }];
     }),
   ),
@@ -134,7 +134,7 @@ export function behaviourOf(request: AuthorizationRequest): Behaviour {
     asyncCapture: amount === 600007,
     asyncVoid: amount === 600008,
     approvesLate: amount === 600010,
-    isToldTwice: amount === 600009,
+    isSentTwice: amount === 600009,
   };
 }
 

@@ -24,7 +24,7 @@ import { readSimulatorWebhook } from "./webhook.js";
 export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<string>;
 
 /** Sends a webhook about a payment. */
-export type Tell = (tenantId: TenantId, change: Change) => void;
+export type SendWebhook = (tenantId: TenantId, change: Change) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (orchestration.md 7).
@@ -34,12 +34,12 @@ export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
   readonly #books: Books;
   readonly #approvalPage: ApprovalPage;
-  readonly #tell: Tell;
+  readonly #sendWebhook: SendWebhook;
 
-  constructor(books: Books, approvalPage: ApprovalPage, tell: Tell) {
+  constructor(books: Books, approvalPage: ApprovalPage, sendWebhook: SendWebhook) {
     this.#books = books;
     this.#approvalPage = approvalPage;
-    this.#tell = tell;
+    this.#sendWebhook = sendWebhook;
   }
 
   async authorize(context: ConnectorContext, request: AuthorizationRequest): Promise<AuthorizationOutcome> {
@@ -62,7 +62,7 @@ export class Simulator implements Connector {
       const isHeld = decided.entries.length > 0 && !isLostOnItsWay;
       if (isHeld) {
         const after = request.intent === "capture" ? decided.captureMs : 0;
-        this.#tell(tenantId, { reference: reconciliationId, after, times: behaviour.isToldTwice ? 2 : 1 });
+        this.#sendWebhook(tenantId, { reference: reconciliationId, after, times: behaviour.isSentTwice ? 2 : 1 });
       }
       if (behaviour.answer !== "none") return lostAnswer(behaviour.answer);
     }
@@ -175,7 +175,7 @@ export class Simulator implements Connector {
     }
     if (refused) return refused;
     const wait = operation === "capture" ? page.captureMs : operation === "void" ? page.voidMs : 0;
-    this.#tell(context.tenantId, { reference: payment.reconciliationId, after: wait });
+    this.#sendWebhook(context.tenantId, { reference: payment.reconciliationId, after: wait });
     if (wait > 0) return { kind: "accepted", codes: {} };
     const providerId = reference === undefined ? undefined : simulatorId(reference);
     return { kind: "done", providerId, at: context.now, codes: operation === "refund" ? {} : codesOf(page) };

@@ -178,7 +178,7 @@ async function cardNumberOf(
   const row = await findToken(tx, tokenId);
   if (row?.type !== "card") return undefined;
   const plain = openToken(keys, tx.tenantId, row).data.reveal();
-  writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use"));
+  writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use", { transform: "reveal" }));
   await touch(tx, tokenId, row.active_month);
   return isJsonObject(plain) && typeof plain.number === "string" ? plain.number : undefined;
 }

@@ -1,9 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/fault.js";
+import type { HeaderPair } from "../../egress/request-framing.js";
 import type { BodyHead } from "../../memory/collect-body.js";
 import { type BodyFormat, bodyFormatOf, contentCodingsOf } from "../body-format.js";
 import { announcedIn, type CallerBody, readCallerBody, readCallerHead } from "../buffered-body.js";
-import { headerValue } from "../forward.js";
+import { headerValues } from "../forward.js";
 import type { RequestReferences } from "../references.js";
 import { placesInBegunText } from "../splice/plain.js";
 import { GuardedBody } from "./guarded-body.js";
@@ -27,8 +28,8 @@ export async function searchBody(
   references: RequestReferences,
   isWhole: boolean,
 ): Promise<OutgoingBody> {
-  const contentType = headerValue(incoming.headers, "content-type");
-  const codings = contentCodingsOf(headerValue(incoming.headers, "content-encoding"));
+  const contentType = singleContentType(incoming.headers);
+  const codings = headerValues(incoming.headers, "content-encoding").flatMap(contentCodingsOf);
   if (codings.length > 0) return searchPacked(incoming, codings, isWhole);
   const format = bodyFormatOf(contentType);
   const head = await readFor(incoming, format, isWhole);
@@ -47,6 +48,13 @@ export async function searchBody(
 
 const TOO_LATE =
   "must hold its references within its first 64 KB, since it has more than 5 MB or is no text: put the parts with references first";
+
+/** @throws {Fault} validation_failed for several types: the destination may read the body by another one than this search. */
+function singleContentType(headers: readonly HeaderPair[]): string | undefined {
+  const [type, ...others] = new Set(headerValues(headers, "content-type"));
+  if (others.length > 0) throw invalid("headers.Content-Type", "must be sent once, since it says how to read the body");
+  return type;
+}
 
 /** Reads the part of a body that is searched before the request begins. */
 async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolean): Promise<BodyHead> {

@@ -1,12 +1,21 @@
 import type { Transform } from "node:stream";
-import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from "node:zlib";
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+  type Gunzip,
+} from "node:zlib";
 import { Fault, invalid } from "../../base/fault.js";
 import { ReferenceScanner } from "./reference-scanner.js";
 
 const CHUNK = { chunkSize: 64 * 1024 };
 
+type Decoder = Transform & Pick<Gunzip, "bytesWritten">;
+
 /** Decoders by coding, given the first byte of the compressed data. */
-const DECODERS: ReadonlyMap<string, (first: number) => Transform> = new Map<string, (first: number) => Transform>([
+const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string, (first: number) => Decoder>([
   ["gzip", () => createGunzip(CHUNK)],
   ["x-gzip", () => createGunzip(CHUNK)],
   // A zlib header has 8 in its lower half. Some clients send the stream without one (RFC 9110, 8.4.1.2).
@@ -26,12 +35,16 @@ export function isUnpackable(coding: string): boolean {
 const FREE_BYTES = 5 * 1024 * 1024;
 const MOST_RATIO = 100;
 
+/** Zstandard frames that may follow each other. Each gets a decoder of its own, which takes 0.1 ms. */
+const MOST_FRAMES = 100;
+
 /** Searches a compressed body for references, chunk by chunk, without keeping the result. */
 export class Unpacking {
   readonly #coding: string;
   readonly #scanner = new ReferenceScanner();
-  #decoder: Transform | undefined;
+  #decoder: Decoder | undefined;
   #failure: Fault | undefined;
+  #frames = 0;
   #packed = 0;
   #unpacked = 0;
 
@@ -45,13 +58,29 @@ export class Unpacking {
    * @throws {Fault} (as a rejection) if it has a reference, does not match its coding, or unpacks to too much.
    */
   async push(chunk: Buffer): Promise<void> {
-    const [first] = chunk;
-    if (first === undefined) return;
     this.#packed += chunk.length;
-    const decoder = this.#decoder ?? this.#start(first);
+    for (let left = chunk; left.length > 0; ) left = await this.#unpack(left);
+  }
+
+  /** Returns the bytes behind a frame that ends here. */
+  async #unpack(bytes: Buffer): Promise<Buffer> {
+    const decoder = this.#decoder ?? this.#start(bytes);
     this.#decoder = decoder;
-    await settled(decoder, (done) => decoder.write(chunk, done));
+    const before = decoder.bytesWritten;
+    await settled(decoder, (done) => decoder.write(bytes, done));
     if (this.#failure) throw this.#failure;
+    return this.#behind(bytes.subarray(decoder.bytesWritten - before));
+  }
+
+  /**
+   * Node's decoders ignore what follows the packed data. Only padding with zeros, as of gzip, and further Zstandard frames
+   * (RFC 8878, 3.1) may follow.
+   */
+  #behind(left: Buffer): Buffer {
+    if (left.every((byte) => byte === 0)) return Buffer.alloc(0);
+    if (this.#coding !== "zstd" || this.#frames >= MOST_FRAMES) throw wronglyPacked();
+    this.#decoder = undefined;
+    return left;
   }
 
   /** As {@link push}, for the rest that the decoder holds at the end of the body. */
@@ -65,12 +94,13 @@ export class Unpacking {
     this.#decoder?.destroy();
   }
 
-  #start(first: number): Transform {
+  #start([first = 0]: Buffer): Decoder {
     const make = DECODERS.get(this.#coding);
     if (!make) throw new Error("this coding is not supported");
+    this.#frames += 1;
     return make(first)
       .on("data", (bytes: Buffer) => this.#look(bytes))
-      .on("error", () => this.#fail(invalid("body", "must be packed as its Content-Encoding says")));
+      .on("error", () => this.#fail(wronglyPacked()));
   }
 
   #look(bytes: Buffer): void {
@@ -102,6 +132,10 @@ function settled(stream: Transform, step: (done: () => void) => unknown): Promis
 /** The fault of a body with a reference that cannot be replaced. */
 export function packedReference(): Fault {
   return invalid("body", "must not hold references while it is packed: send it without a Content-Encoding");
+}
+
+function wronglyPacked(): Fault {
+  return invalid("body", "must be packed as its Content-Encoding says");
 }
 
 function unpacksToTooMuch(): Fault {

@@ -30,14 +30,12 @@ const NAMED = [
   { name: "rcub;", sign: -1 },
 ];
 
-/** Leading zeros of a reference that are skipped. */
-const MAX_ZEROS = 8;
-
+/** XML allows any number of leading zeros. They hold no ampersand, so each is read once. */
 function numericBrace(text: string, at: number): number {
   const isHex = (text.charCodeAt(at + 2) | 0x20) === 0x78;
   const first = at + (isHex ? 3 : 2);
   let digits = first;
-  while (digits - first < MAX_ZEROS && text.charCodeAt(digits) === 0x30) digits += 1;
+  while (text.charCodeAt(digits) === 0x30) digits += 1;
   const end = digits + (isHex ? 2 : 3);
   if (text.charCodeAt(end) !== 0x3b) return 0;
   const number = Number.parseInt(text.slice(digits, end), isHex ? 16 : 10);

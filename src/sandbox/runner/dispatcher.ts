@@ -47,13 +47,13 @@ export class Dispatcher {
       order.onEnd({ kind: "refused" }, 0);
       return;
     }
-    this.#waiting.set(order.task.lease, waiting);
+    this.#waiting.set(order.task.requestId, waiting);
     this.#dispatch();
   }
 
   /** @returns whether the order was still waiting; it will not run then. */
-  withdraw(lease: string): boolean {
-    const waiting = this.#waiting.get(lease);
+  withdraw(requestId: string): boolean {
+    const waiting = this.#waiting.get(requestId);
     if (waiting === undefined || !this.#queue.remove(waiting)) return false;
     this.#leave(waiting);
     return true;
@@ -62,7 +62,7 @@ export class Dispatcher {
   #wait(order: Order): WaitingOrder {
     const { task, tenant } = order;
     const refuse = () => {
-      if (this.withdraw(task.lease)) order.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
+      if (this.withdraw(task.requestId)) order.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
     };
     const isRun = task.kind === "run";
     const bytes = task.code.length + (isRun ? task.args.length : 0);
@@ -79,7 +79,7 @@ export class Dispatcher {
 
   #leave(waiting: WaitingOrder): void {
     clearTimeout(waiting.timer);
-    this.#waiting.delete(waiting.order.task.lease);
+    this.#waiting.delete(waiting.order.task.requestId);
   }
 
   #dispatch(): void {

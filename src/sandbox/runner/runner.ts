@@ -25,8 +25,8 @@ export class Runner {
   constructor(settings: RunnerSettings, world: World, workerFile: string) {
     this.#settings = settings;
     const hooks = {
-      onHostCall: (lease: string, number: number, payload: Uint8Array) =>
-        this.#callers.get(lease)?.send(FrameKind.hostCall, lease, payload, number),
+      onHostCall: (requestId: string, number: number, payload: Uint8Array) =>
+        this.#callers.get(requestId)?.send(FrameKind.hostCall, requestId, payload, number),
       onStuck: () => process.kill(process.pid, "SIGKILL"),
     };
     const worker = { world, instances: settings.instances };
@@ -39,19 +39,19 @@ export class Runner {
   }
 
   /** @param from the process that sent the frame and gets the answer. */
-  receive(from: FrameSocket, { kind, lease, number, payload }: Frame): void {
+  receive(from: FrameSocket, { kind, requestId, number, payload }: Frame): void {
     switch (kind) {
       case FrameKind.run:
-        this.#run(from, lease, payload);
+        this.#run(from, requestId, payload);
         break;
       case FrameKind.compile:
-        this.#compile(from, lease, payload);
+        this.#compile(from, requestId, payload);
         break;
       case FrameKind.hostReply:
-        this.#reply(lease, number, payload);
+        this.#reply(requestId, number, payload);
         break;
       case FrameKind.cancel:
-        this.#cancel(lease);
+        this.#cancel(requestId);
         break;
       case FrameKind.ping:
         this.#pong(from);
@@ -61,70 +61,70 @@ export class Runner {
 
   /** Cancels the runs of a process that has ended. */
   forget(from: FrameSocket): void {
-    for (const [lease, caller] of [...this.#callers]) if (caller === from) this.#cancel(lease);
+    for (const [requestId, caller] of [...this.#callers]) if (caller === from) this.#cancel(requestId);
   }
 
-  #run(from: FrameSocket, lease: string, payload: Buffer): void {
+  #run(from: FrameSocket, requestId: string, payload: Buffer): void {
     const { first, second } = readParts(payload);
     const { tenant, key, code, hasApplication, limits }: RunOrder = JSON.parse(first.toString("utf8"));
     const cancelled = new Int32Array(new SharedArrayBuffer(4));
-    this.#cancelled.set(lease, cancelled);
+    this.#cancelled.set(requestId, cancelled);
     const args = new Uint8Array(second);
     const allowedMs = limits.wallMs + limits.loadMs + this.#settings.kill.graceMs;
     this.#accept(from, {
-      task: { kind: "run", lease, key, code, args, hasApplication, limits, cancelled },
+      task: { kind: "run", requestId, key, code, args, hasApplication, limits, cancelled },
       tenant,
       allowedMs,
     });
   }
 
-  #compile(from: FrameSocket, lease: string, payload: Buffer): void {
+  #compile(from: FrameSocket, requestId: string, payload: Buffer): void {
     const { tenant, code }: CompileOrder = JSON.parse(payload.toString("utf8"));
     const allowedMs = this.#settings.compileMs + this.#settings.kill.graceMs;
     this.#accept(from, {
-      task: { kind: "compile", lease, code, withinMs: this.#settings.compileMs },
+      task: { kind: "compile", requestId, code, withinMs: this.#settings.compileMs },
       tenant,
       allowedMs,
     });
   }
 
   #accept(from: FrameSocket, order: Omit<Order, "onEnd">): void {
-    const { lease } = order.task;
-    this.#callers.set(lease, from);
+    const { requestId } = order.task;
+    this.#callers.set(requestId, from);
     this.#dispatcher.accept({
       ...order,
       onEnd: (end, waitedMs) => {
-        this.#drop(lease);
-        this.#report(from, lease, end, waitedMs);
+        this.#drop(requestId);
+        this.#report(from, requestId, end, waitedMs);
       },
     });
   }
 
-  #report(to: FrameSocket, lease: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
+  #report(to: FrameSocket, requestId: string, end: TaskEnd | { readonly kind: "refused" }, waitedMs: number): void {
     const { outcome, usage, cold, value } = reportOf(end);
     const report = { ...outcome, usage, cold, waitedMs, threadEnded: end.kind === "overran" };
-    to.sendParts(FrameKind.result, lease, Buffer.from(JSON.stringify(report)), value);
+    to.sendParts(FrameKind.result, requestId, Buffer.from(JSON.stringify(report)), value);
   }
 
-  #reply(lease: string, number: number, payload: Buffer): void {
+  #reply(requestId: string, number: number, payload: Buffer): void {
     // A copy, because the frame may be part of a larger chunk.
     const copy = new Uint8Array(payload);
-    for (const thread of this.#threads) thread.post({ type: "hostReply", lease, number, payload: copy });
+    for (const thread of this.#threads) thread.post({ type: "hostReply", requestId, number, payload: copy });
   }
 
-  #cancel(lease: string): void {
-    if (this.#dispatcher.withdraw(lease)) {
-      this.#drop(lease);
+  #cancel(requestId: string): void {
+    if (this.#dispatcher.withdraw(requestId)) {
+      this.#drop(requestId);
       return;
     }
-    const cancelled = this.#cancelled.get(lease);
+    const cancelled = this.#cancelled.get(requestId);
     if (cancelled) Atomics.store(cancelled, 0, 1);
-    for (const thread of this.#threads) thread.post({ type: "cancel", lease });
+    for (const thread of this.#threads) thread.post({ type: "cancel", requestId });
   }
 
-  #drop(lease: string): void {
-    this.#callers.delete(lease);
-    this.#cancelled.delete(lease);
+  #drop(requestId: string): void {
+    this.#callers.delete(requestId);
+    this.#cancelled.delete(requestId);
   }
 
   #pong(to: FrameSocket): void {

@@ -5,7 +5,7 @@ import type { ThreadMessage, WorkerMessage, WorkerReport, WorkerSettings, Worker
 import type { ThreadState } from "./placement.js";
 
 export interface ThreadHooks {
-  readonly onHostCall: (lease: string, number: number, payload: Uint8Array) => void;
+  readonly onHostCall: (requestId: string, number: number, payload: Uint8Array) => void;
   /** The thread did not end when ordered to. It runs native code, which only ending the process stops. */
   readonly onStuck: () => void;
 }
@@ -103,7 +103,7 @@ export class Thread implements ThreadState {
   async run(task: WorkerTask, tenant: string, allowedMs: number): Promise<TaskEnd> {
     const isExclusive = task.kind === "compile";
     const running: RunningTask = { tenant, isExclusive, allowedMs, abort: new AbortController(), overran: false };
-    this.#tasks.set(task.lease, running);
+    this.#tasks.set(task.requestId, running);
     if (task.kind === "run") this.#remember(task.key);
     try {
       return { kind: "reported", report: await this.start().run(task, { signal: running.abort.signal }) };
@@ -111,20 +111,20 @@ export class Thread implements ThreadState {
       return { kind: running.overran ? "overran" : "lost" };
     } finally {
       clearTimeout(running.timer);
-      this.#tasks.delete(task.lease);
+      this.#tasks.delete(task.requestId);
     }
   }
 
   post(message: ThreadMessage): void {
-    if (this.#tasks.has(message.lease)) this.#link?.postMessage(message);
+    if (this.#tasks.has(message.requestId)) this.#link?.postMessage(message);
   }
 
   #connect(link: MessagePort): void {
     this.#link = link;
     link.on("message", (message: WorkerMessage) => {
-      const running = this.#tasks.get(message.lease);
+      const running = this.#tasks.get(message.requestId);
       if (running === undefined) return;
-      if (message.type === "hostCall") this.#hooks.onHostCall(message.lease, message.number, message.payload);
+      if (message.type === "hostCall") this.#hooks.onHostCall(message.requestId, message.number, message.payload);
       else running.timer = setTimeout(() => this.#end(running), running.allowedMs);
     });
   }

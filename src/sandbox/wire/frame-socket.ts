@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { type Frame, type FrameKind, FrameReader, frameHead, NO_LEASE, partsHead } from "./frame.js";
+import { type Frame, type FrameKind, FrameReader, frameHead, NO_REQUEST, partsHead } from "./frame.js";
 
 export interface FrameHandlers {
   readonly onFrame: (frame: Frame) => void;
@@ -37,13 +37,13 @@ export class FrameSocket {
     socket.on("close", () => end(false));
   }
 
-  send(kind: FrameKind, lease = NO_LEASE, payload: Uint8Array = NOTHING, number = 0): void {
-    this.#write([frameHead(kind, lease, number, payload.length), payload]);
+  send(kind: FrameKind, requestId = NO_REQUEST, payload: Uint8Array = NOTHING, number = 0): void {
+    this.#write([frameHead(kind, requestId, number, payload.length), payload]);
   }
 
   /** Sends a frame with a payload of two parts, see readParts. */
-  sendParts(kind: FrameKind, lease: string, first: Uint8Array, second: Uint8Array): void {
-    const head = frameHead(kind, lease, 0, 4 + first.length + second.length);
+  sendParts(kind: FrameKind, requestId: string, first: Uint8Array, second: Uint8Array): void {
+    const head = frameHead(kind, requestId, 0, 4 + first.length + second.length);
     this.#write([head, partsHead(first.length), first, second]);
   }
 

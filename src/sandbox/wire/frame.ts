@@ -1,6 +1,6 @@
 /**
- * Frames on the socket between the service and the runner: length of the rest (4 bytes, big-endian), kind (1), lease
- * (16), number (4), payload.
+ * Frames on the socket between the service and the runner: length of the rest (4 bytes, big-endian), kind (1), id of the
+ * request (16), number (4), payload.
  */
 export const FrameKind = {
   /** Service to runner, once: the runner's settings as JSON. */
@@ -27,15 +27,15 @@ export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** 32 hexadecimal digits: identifies the run without revealing its tenant. */
-  readonly lease: string;
+  /** 32 hexadecimal digits: identifies the run or compilation without revealing its tenant. */
+  readonly requestId: string;
   /** Number of the host call; 0 in other frames. */
   readonly number: number;
   readonly payload: Buffer;
 }
 
-/** For frames that belong to no run. */
-export const NO_LEASE = "0".repeat(32);
+/** For frames that belong to no request. */
+export const NO_REQUEST = "0".repeat(32);
 
 const LENGTH_BYTES = 4;
 const HEAD_BYTES = 1 + 16 + 4;
@@ -46,11 +46,11 @@ function isFrameKind(kind: number): kind is FrameKind {
 }
 
 /** The bytes before the payload. Head and payload are written separately, to avoid copying the payload. */
-export function frameHead(kind: FrameKind, lease: string, number: number, payloadBytes: number): Buffer {
+export function frameHead(kind: FrameKind, requestId: string, number: number, payloadBytes: number): Buffer {
   const head = Buffer.allocUnsafe(LENGTH_BYTES + HEAD_BYTES);
   head.writeUInt32BE(HEAD_BYTES + payloadBytes, 0);
   head.writeUInt8(kind, 4);
-  head.write(lease, 5, 16, "hex");
+  head.write(requestId, 5, 16, "hex");
   head.writeUInt32BE(number, 21);
   return head;
 }
@@ -114,7 +114,7 @@ function readFrame(bytes: Buffer): Frame {
   if (!isFrameKind(kind)) throw new ProtocolError("a frame has an unknown kind");
   return {
     kind,
-    lease: bytes.toString("hex", 1, 17),
+    requestId: bytes.toString("hex", 1, 17),
     number: bytes.readUInt32BE(17),
     payload: bytes.subarray(HEAD_BYTES),
   };

@@ -24,22 +24,22 @@ export class HostLink {
   }
 
   /** Begins a run. @returns a signal that is aborted when the run is cancelled. */
-  open(lease: string): AbortSignal {
+  open(requestId: string): AbortSignal {
     const abort = new AbortController();
-    this.#runs.set(lease, { abort, waiting: new Map() });
-    this.#post({ type: "started", lease });
+    this.#runs.set(requestId, { abort, waiting: new Map() });
+    this.#post({ type: "started", requestId });
     return abort.signal;
   }
 
   /** Ends a run: later replies are dropped. */
-  close(lease: string): void {
-    this.#runs.delete(lease);
+  close(requestId: string): void {
+    this.#runs.delete(requestId);
   }
 
-  call(lease: string, payload: Uint8Array<ArrayBuffer>, answer: Answer): void {
+  call(requestId: string, payload: Uint8Array<ArrayBuffer>, answer: Answer): void {
     this.#numbers += 1;
-    this.#runs.get(lease)?.waiting.set(this.#numbers, answer);
-    this.#post({ type: "hostCall", lease, number: this.#numbers, payload }, [payload.buffer]);
+    this.#runs.get(requestId)?.waiting.set(this.#numbers, answer);
+    this.#post({ type: "hostCall", requestId, number: this.#numbers, payload }, [payload.buffer]);
   }
 
   #post(message: WorkerMessage, transfer: ArrayBuffer[] = []): void {
@@ -47,7 +47,7 @@ export class HostLink {
   }
 
   #receive(message: ThreadMessage): void {
-    const run = this.#runs.get(message.lease);
+    const run = this.#runs.get(message.requestId);
     if (run === undefined) return;
     if (message.type === "cancel") {
       run.abort.abort();

@@ -11,14 +11,14 @@ export async function serve(
   warm: WarmInstances,
   link: HostLink,
 ): Promise<WorkerReport> {
-  const signal = link.open(task.lease);
+  const signal = link.open(task.requestId);
   try {
     return task.kind === "compile" ? await compile(task, engine) : await run(task, engine, warm, link, signal);
   } catch {
     // The engine's message for its own failure may quote a tenant's memory.
     return report({ kind: "failed", reason: "killed", console: [] }, false);
   } finally {
-    link.close(task.lease);
+    link.close(task.requestId);
   }
 }
 
@@ -50,7 +50,7 @@ async function run(
     limits: task.limits,
     cancelled: task.cancelled,
     signal,
-    callHost: (payload, answer) => link.call(task.lease, payload, answer),
+    callHost: (payload, answer) => link.call(task.requestId, payload, answer),
   });
   const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: leased.instance.memoryBytes };
   if (result.kind === "failed") leased.instance.dispose();

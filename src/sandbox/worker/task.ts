@@ -14,7 +14,7 @@ export type WorkerTask = RunTask | CompileTask;
 
 export interface RunTask {
   readonly kind: "run";
-  readonly lease: string;
+  readonly requestId: string;
   /** The key of instances that may serve it. */
   readonly key: string;
   readonly code: string;
@@ -27,7 +27,7 @@ export interface RunTask {
 
 export interface CompileTask {
   readonly kind: "compile";
-  readonly lease: string;
+  readonly requestId: string;
   readonly code: string;
   /** Milliseconds until it is interrupted, if the engine checks the time while compiling. */
   readonly withinMs: number;
@@ -56,15 +56,15 @@ export type WorkerOutcome =
 /** From a thread to the main thread, beside results. */
 export type WorkerMessage =
   /** A task has begun: its deadline counts from now. */
-  | { readonly type: "started"; readonly lease: string }
+  | { readonly type: "started"; readonly requestId: string }
   | {
       readonly type: "hostCall";
-      readonly lease: string;
+      readonly requestId: string;
       readonly number: number;
       readonly payload: Uint8Array<ArrayBuffer>;
     };
 
 /** From the main thread to a thread, beside tasks. */
 export type ThreadMessage =
-  | { readonly type: "hostReply"; readonly lease: string; readonly number: number; readonly payload: Uint8Array }
-  | { readonly type: "cancel"; readonly lease: string };
+  | { readonly type: "hostReply"; readonly requestId: string; readonly number: number; readonly payload: Uint8Array }
+  | { readonly type: "cancel"; readonly requestId: string };

@@ -57,7 +57,7 @@ export async function findLoginProblems(address: DatabaseAddress, owner: Sql): P
       if (!role) problems.push(`The role ${name} is missing on the node ${node}.`);
       else if (role.isPrivileged) {
         problems.push(
-          `On the node ${node} the role ${name} is a superuser or bypasses row-level security, so that tenants would not be kept apart. Run there: alter role ${name} nosuperuser nobypassrls;`,
+          `On the node ${node} the role ${name} is a superuser or bypasses row-level security. It could read and change the rows of all tenants. Run there: alter role ${name} nosuperuser nobypassrls;`,
         );
       }
     }

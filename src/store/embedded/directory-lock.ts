@@ -12,7 +12,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { codeOf } from "../database-error.js";
-import { EmbeddedDatabaseError, inOperatorsWords } from "./embedded-database-error.js";
+import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-error.js";
 
 /**
  * The lock files of a data directory:
@@ -61,7 +61,7 @@ export class DirectoryLock {
     } catch (error) {
       connection?.close();
       if (error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY) return undefined;
-      const failure = inOperatorsWords(error, dataDir);
+      const failure = toOperatorError(error, dataDir);
       if (failure instanceof EmbeddedDatabaseError) throw failure;
       throw new EmbeddedDatabaseError(
         `Cannot lock ${file}. CLOAKROOM_DATA_DIR must be a directory on a local disk that this user may write to.`,

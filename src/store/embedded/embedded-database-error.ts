@@ -11,16 +11,16 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   ENOSPC: "no space is left on the device",
   EDQUOT: "the disk quota is used up",
-  EEXIST: "a file stands where a directory is needed",
-  ENOTDIR: "a file stands where a directory is needed",
-  ELOOP: "a symbolic link stands where none may be",
+  EEXIST: "a file exists where a directory is needed",
+  ENOTDIR: "a file exists where a directory is needed",
+  ELOOP: "a symbolic link is not allowed here",
   EMFILE: "too many files are open",
   ENFILE: "too many files are open",
   EIO: "the device reports an input or output error",
 };
 
 /** A failed file operation on the data directory, in words; every other error as it is. */
-export function inOperatorsWords(error: unknown, dataDir: string): unknown {
+export function toOperatorError(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
   const path = "dest" in error ? error.dest : "path" in error ? error.path : undefined;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { majorsIn } from "./cluster.js";
 import { type DataLocation, locateData, makeDataDirectory } from "./data-location.js";
 import { DirectoryLock, describeServer, isLocked, removeServerFile, writeServerFile } from "./directory-lock.js";
-import { EmbeddedDatabaseError, inOperatorsWords } from "./embedded-database-error.js";
+import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-error.js";
 import { signalServer } from "./postgres-server.js";
 import {
   ANNOUNCE_AFTER_MS,
@@ -105,7 +105,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
       throw error;
     }
   } catch (error) {
-    throw inOperatorsWords(error, options.dataDir);
+    throw toOperatorError(error, options.dataDir);
   }
 }
 
@@ -135,7 +135,7 @@ export async function shareEmbeddedDatabase(options: CommandOptions): Promise<Em
       leave: () => leave(running),
     });
   } catch (error) {
-    throw inOperatorsWords(error, options.dataDir);
+    throw toOperatorError(error, options.dataDir);
   }
 }
 

@@ -5,8 +5,8 @@ create table if not exists tenants (
   owner_id uuid not null,
   settings jsonb not null,
   state text not null,
-  -- Rises with every change to keys, applications, rules, settings or state. Flights fail unless their callers were
-  -- authorized under the revision that stands here, so a revoked key works nowhere.
+  -- Rises with every change to keys, applications, rules, settings or state. Transactions fail unless their callers were
+  -- authorized under this revision, so a revoked key works nowhere.
   auth_revision bigint not null,
   -- From the operator's plan. Null: what the configuration says.
   included_monthly_active_tokens bigint,

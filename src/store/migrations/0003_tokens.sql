@@ -30,9 +30,9 @@ create index if not exists tokens_type on tokens (tenant_id, type, created_at, i
 create index if not exists tokens_fingerprint on tokens (tenant_id, fingerprint) where fingerprint is not null;
 create index if not exists tokens_due on tokens (tenant_id, expires_at) where expires_at is not null;
 
--- What tokens are found by, blinded: metadata pairs, search index values, containers and all containers above them (so
--- that an access rule's prefix is one term, however many containers lie below it). Sorted by age under each
--- term, so that a page needs no sort (a GIN index took 4.3 s for the same page at 10 M tokens).
+-- Keyed hashes by which tokens are found: metadata pairs, search index values, containers and all containers above them.
+-- An access rule's prefix is therefore one term, however many containers are below it. Sorted by age under each term,
+-- because a page then needs no sort (a GIN index took 4.3 s for the same page at 10 M tokens).
 create table if not exists token_terms (
   tenant_id uuid not null,
   term bytea not null,
@@ -51,7 +51,7 @@ create table if not exists token_cvc (
 );
 create index if not exists token_cvc_due on token_cvc (tenant_id, due_at);
 
--- How many tokens of each type there are; 16 slots, so that writers do not queue on one row.
+-- How many tokens of each type there are, in 16 slots: writers would queue on a single row.
 create table if not exists token_counts (
   tenant_id uuid not null,
   type text collate "C" not null,

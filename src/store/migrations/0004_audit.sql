@@ -1,4 +1,4 @@
--- Who touched what. Written in the transaction of the effect.
+-- The log: which caller did what to which entity. Written in the transaction of the effect.
 create table if not exists audit_logs (
   tenant_id uuid not null,
   created_at timestamptz not null,

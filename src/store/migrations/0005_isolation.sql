@@ -35,7 +35,7 @@ grant select on due to cloakroom_jobs;
 grant select on root_keys, migrations to cloakroom_app;
 grant select, insert, update, delete on leases to cloakroom_app;
 
--- Whoever owns the tables may list the tenants, by name and state; `cloakroom tenants list` does.
+-- The owner of the tables may list the tenants, by name and state; `cloakroom tenants list` does.
 do $$
 begin
   if not exists (select from pg_policies where schemaname = current_schema() and tablename = 'tenants' and policyname = 'of_operator') then

@@ -32,7 +32,7 @@ create table if not exists reactors (
 );
 create index if not exists reactors_created on reactors (tenant_id, created_at, id);
 
--- Runs that nobody waits for: started by whichever replica comes first, again when that one is gone.
+-- Asynchronous runs: started by the first replica that claims them, and by another one if that replica is gone.
 create table if not exists reactor_runs (
   tenant_id uuid not null,
   id uuid not null,
@@ -44,7 +44,7 @@ create table if not exists reactor_runs (
   state text not null,
   -- Times that it was cut off while running, or that its delivery failed.
   attempts integer not null,
-  -- Raised by whoever takes the run: only that one may write what it came to.
+  -- Raised by the replica that claims the run: only that replica may write its outcome.
   claim integer not null,
   due_at timestamptz not null,
   lease_until timestamptz,

@@ -88,7 +88,7 @@ create table if not exists three_ds_sessions (
 );
 create index if not exists three_ds_sessions_expired on three_ds_sessions (tenant_id, expires_at);
 
--- Operations with outside effects store their key before they act: what they made, and how long nobody else may look.
+-- Operations with outside effects store their key before they act: what they made, and how long no other request may look it up.
 alter table idempotency_keys add column if not exists subject uuid;
 alter table idempotency_keys add column if not exists lease_until timestamptz;
 alter table idempotency_keys alter column response drop not null;

@@ -7,12 +7,12 @@ create table if not exists invitations (
   -- Keyed hash of the lower-case address: one invitation an address.
   email_term bytea not null,
   role text not null,
-  -- SHA-256 of each link that works. Every attempt to send has a link of its own, so that none is ever stored.
+  -- SHA-256 of each link that works. Every attempt to send has a link of its own, because links are never stored.
   link_hashes bytea[] not null,
   -- Rises when it is sent again: messages of an earlier revision are not sent any more.
   revision integer not null,
   expires_at timestamptz not null,
-  -- Who accepted it. Kept until it would have expired, so that a second click finds what the first one did.
+  -- The member who accepted it. Kept until it would have expired, because a second click shows the result of the first.
   member_id uuid,
   created_by uuid,
   created_at timestamptz not null,
@@ -31,7 +31,7 @@ create table if not exists outbox (
   invitation_id uuid not null,
   invitation_revision integer not null,
   attempts integer not null,
-  -- Raised by whoever takes the message: only that one may write what came of it.
+  -- Raised by the replica that claims the message: only that replica may write its outcome.
   claim integer not null,
   due_at timestamptz not null,
   lease_until timestamptz,

@@ -1,5 +1,5 @@
--- Seals over the log: one for each tenant and minute that has rows. Whoever can write to this database but has no key can
--- neither make one nor change a row behind one unseen.
+-- Seals over the log: one for each tenant and minute that has rows. Without the key, a writer to this database can
+-- neither make one nor change a sealed row undetected.
 create table if not exists audit_seals (
   tenant_id uuid not null,
   -- The first moment of the minute.
@@ -30,8 +30,8 @@ create table if not exists audit_heads (
   primary key (tenant_id)
 );
 
--- No row of the log may be written with a time before this: its minute is being sealed, or is. It stands with the tenant,
--- since flights hold a key-share lock on it until they end, and a row that is made later could not be locked.
+-- No row of the log may be written with a time before this: its minute is being sealed, or is. A column of the tenant,
+-- whose row transactions lock for key share until they end; a row that is made later could not be locked.
 alter table tenants add column if not exists audit_closed_until timestamptz;
 
 do $$

@@ -1,3 +1,3 @@
--- Who made a request with an idempotency key, as a keyed hash: what was shown once is shown again to that key alone. Null in
+-- A keyed hash of the API key that made a request with an idempotency key: only that API key gets the response again. Null in
 -- rows of earlier releases.
 alter table idempotency_keys add column if not exists maker bytea;

@@ -1,4 +1,4 @@
--- What decides access is sealed, so that the owner of the database cannot change it, and so are the names that tenants give.
+-- Columns that decide access are sealed, because the owner of the database must not change them; so are names that tenants give.
 -- Each column is null in tenants whose keys were made by an earlier release, until `cloakroom keys rotate` seals them.
 
 -- Sealed JSON: name, permissions, rules; bound to the type. The plain columns are empty then.

@@ -9,7 +9,7 @@ import {
 } from "../../store/token-search.js";
 import type { ScopeAlternative } from "../../store/token-selection.js";
 import type { Transaction } from "../../store/transaction.js";
-import type { Way } from "./alternatives.js";
+import type { Conjunction } from "./conjunctions.js";
 import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
 
 /**
@@ -19,19 +19,19 @@ import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
 const MOST_LOOK_UPS = 100_000;
 
 /**
- * A page of the tokens that meet any of the ways, newest first. Reads every token of the narrowest terms.
+ * A page of the tokens that meet any of the conjunctions, newest first. Reads every token of the narrowest terms.
  * @throws {Fault} validation_failed naming `query` if there are too many.
  */
 export async function findMatches(
   tx: Transaction,
-  ways: readonly Way[],
+  conjunctions: readonly Conjunction[],
   scopes: readonly (readonly ScopeAlternative[])[],
   page: PageRequest,
 ): Promise<FoundKeys> {
-  if (ways.length === 0) return { total: 0, keys: [] };
-  const { tests, alternatives } = numbered(ways);
+  if (conjunctions.length === 0) return { total: 0, keys: [] };
+  const { tests, alternatives } = numbered(conjunctions);
   const most = Math.floor(MOST_LOOK_UPS / (1 + tests.filter(({ kind }) => kind === "term").length));
-  const plans = [choicesOf(ways), ...scopes.flatMap((scope) => [choicesOfScope(scope) ?? []])];
+  const plans = [choicesOf(conjunctions), ...scopes.flatMap((scope) => [choicesOfScope(scope) ?? []])];
   const sources = await narrowest(
     tx,
     plans.filter(({ length }) => length > 0),
@@ -65,12 +65,14 @@ async function narrowest(
   );
 }
 
-/** The ways as the database compares them: one bit for each test. */
-function numbered(ways: readonly Way[]) {
-  const tests = new Map(ways.flatMap((way) => [...way]).map(([number, { test }]) => [number, test]));
+/** The conjunctions as the database compares them: one bit for each test. */
+function numbered(conjunctions: readonly Conjunction[]) {
+  const tests = new Map(
+    conjunctions.flatMap((conjunction) => [...conjunction]).map(([number, { test }]) => [number, test]),
+  );
   const places = new Map([...tests.keys()].map((number, place) => [number, 1n << BigInt(place)]));
-  const alternatives = ways.map((way): Alternative => {
-    const bits = [...way].map(([number, { isNegated }]) => ({ bit: places.get(number) ?? 0n, isNegated }));
+  const alternatives = conjunctions.map((conjunction): Alternative => {
+    const bits = [...conjunction].map(([number, { isNegated }]) => ({ bit: places.get(number) ?? 0n, isNegated }));
     return {
       asked: bits.reduce((sum, { bit }) => sum | bit, 0n),
       holding: bits.reduce((sum, { bit, isNegated }) => (isNegated ? sum : sum | bit), 0n),

@@ -1,15 +1,15 @@
 import { ANY_TIME, intersectSpans, type TimeSpan } from "../../base/time-span.js";
 import type { TokenSource, TokenTest } from "../../store/token-search.js";
 import type { ScopeAlternative } from "../../store/token-selection.js";
-import type { Way } from "./alternatives.js";
+import type { Conjunction } from "./conjunctions.js";
 
-/** Alternative sources: each one contains all tokens of a way, or of a part of a scope. */
+/** Alternative sources: each one contains all tokens of a conjunction, or of a part of a scope. */
 export type Choice = readonly TokenSource[];
 
-/** The sources of each way: its required tests that have an index. If none has one, all tokens of its time span. */
-export function choicesOf(ways: readonly Way[]): Choice[] {
-  return ways.map((way) => {
-    const holding = [...way.values()].filter(({ isNegated }) => !isNegated).map(({ test }) => test);
+/** The sources of each conjunction: its required tests that have an index. If none has one, all tokens of its time span. */
+export function choicesOf(conjunctions: readonly Conjunction[]): Choice[] {
+  return conjunctions.map((conjunction) => {
+    const holding = [...conjunction.values()].filter(({ isNegated }) => !isNegated).map(({ test }) => test);
     const span = spanOf(holding);
     const sources = holding.flatMap((test) => sourceOf(test, span) ?? []);
     return sources.length > 0 ? sources : [{ of: { kind: "all" }, span }];

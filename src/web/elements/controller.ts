@@ -67,7 +67,7 @@ class Controller {
 
   constructor(context: FrameContext, key: string) {
     this.#key = key;
-    this.#frame = `${context.pass} ${context.pageOrigin}`;
+    this.#frame = `${context.pass} ${context.key} ${context.pageOrigin}`;
     pairWithFields(context, (id, type, port) => this.#add(id, { type, port }));
   }
 

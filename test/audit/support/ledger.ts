@@ -58,7 +58,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   const clock = { time: start, now: () => clock.time };
   const opened: Database[] = [];
   const another = () => {
-    const database = openDatabase({ address: stored.address, fastConnections: 2, slowConnections: 2, clock });
+    const database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
     opened.push(database);
     return { database, keyring: new Keyring(database, { find: async () => root }), history: new ChainHistory() };
   };
@@ -79,7 +79,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
       return tenantId;
     },
     log: (tenantId, rows) =>
-      database.fast.run(tenantId, "unguarded", async (tx) => {
+      database.shared.run(tenantId, "unguarded", async (tx) => {
         for (let row = 0; row < rows; row += 1) writeLog(tx, logEntry(undefined, "token", `token-${row}`, "read"));
       }),
     async runJob({ retentionDays = 365, server = own } = {}) {

@@ -87,6 +87,17 @@ describe("a failed call", () => {
   });
 });
 
+it("does not count a delete as done that the server refused to run before it found nothing", async () => {
+  let calls = 0;
+  await using gate = await http1((_, response) => {
+    calls += 1;
+    response.writeHead(400, { "content-type": "application/json" });
+    response.end(calls === 1 ? refusal("rate_limited", "resource_exhausted") : refusal("not_found", "not_found"));
+  });
+  await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport: "connect" });
+  expect(await errorOf(client.tokens.delete("x"))).toMatchObject({ code: "not_found", attempts: 2 });
+});
+
 it("repeats any call for which the server accepted no stream", async () => {
   let calls = 0;
   await using gate = await http2((stream) => {

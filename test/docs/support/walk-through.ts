@@ -26,8 +26,8 @@ export class WalkThrough {
     return this.#blocks[this.#next] ?? "";
   }
 
-  /** Skips the next block. */
-  skip(): void {
+  /** Moves past the next block without typing it. */
+  advance(): void {
     this.#next += 1;
   }
 

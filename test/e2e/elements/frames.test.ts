@@ -34,7 +34,7 @@ function dataIn(page: string): Record<string, unknown> {
 }
 
 async function passOf(key: string): Promise<string> {
-  return String(dataIn(await (await frame(nameOf(key), "controller")).text()).pass);
+  return `${dataIn(await (await frame(nameOf(key), "controller")).text()).pass} ${nameOf(key)}`;
 }
 
 const tokenize = (key: string, pass: string) =>
@@ -133,10 +133,22 @@ describe("a request of a frame", () => {
     expect((await tokenize(privateKey, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(403);
   });
 
+  it("is accepted with the key of a session of the same application only", async () => {
+    const sessionOf = async (key: string) => (await tenant.manage("POST", "/sessions", { key })).body.session_key;
+    const pass = `${await passOf(publicKey)} ${SHOP}`;
+    const read = async (key: string) => {
+      const headers = { "BT-API-KEY": key, "Cloakroom-Frame": pass };
+      return Object(await (await fetch(`${url}/tokens/nope`, { headers })).json()).detail;
+    };
+    expect(await read(await sessionOf(publicKey))).toContain("lacks the permission token:read");
+    const { key: other } = await publicApplication([SHOP]);
+    expect(await read(await sessionOf(other))).toBe("The frame that sends this was loaded with another key.");
+  });
+
   it("is denied with a changed pass, and for another origin", async () => {
     const pass = await passOf(publicKey);
-    const [until = "", proof] = pass.split(".");
-    for (const sent of ["", "x", "x.y", `${until}0.${proof}`, `${pass}A`]) {
+    const [until = "", rest] = pass.split(".");
+    for (const sent of ["", "x", `x.y ${nameOf(publicKey)}`, `${until}0.${rest}`, `${pass}A`]) {
       expect([sent, (await tokenize(publicKey, `${sent} ${SHOP}`)).status]).toEqual([sent, 403]);
     }
     expect((await tokenize(publicKey, `${pass} https://evil.example`)).status).toBe(403);

@@ -33,7 +33,7 @@ describe("references in the body of a proxied request", () => {
 
   interface Sent {
     readonly type?: string;
-    readonly headers?: Record<string, string | number>;
+    readonly headers?: Record<string, string | number | string[]>;
     /** Sends the body in chunks, without a length. */
     readonly isChunked?: boolean;
   }
@@ -372,6 +372,14 @@ describe("references in the body of a proxied request", () => {
     });
   });
 
+  it("are rejected in a body with two content types, of which the destination may read either", async () => {
+    const json = `{"a":"\\u007b\\u007b ${card} \\u007d\\u007d"}`;
+    const headers = { "Content-Type": ["text/csv", "application/json"] };
+    expect(await refused(json, { headers })).toContain("must be sent once");
+    const same = { "Content-Type": ["text/csv", "text/csv"] };
+    expect((await received(`{{ ${text} }}`, { headers: same })).toString()).toBe(SECRET);
+  });
+
   describe("in compressed bodies", () => {
     const codings = [
       ["gzip", gzipSync],
@@ -392,6 +400,42 @@ describe("references in the body of a proxied request", () => {
         expect((await received(plain, sent)).equals(plain)).toBe(true);
       }
       expect(destination.last().header("content-encoding")).toBe(coding);
+    });
+
+    it("are rejected behind the first of several Zstandard frames", async () => {
+      const headers = { "Content-Encoding": "zstd" };
+      const plain = zstdCompressSync("x".repeat(1_000));
+      const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
+      for (const before of [[plain], [plain, plain], [skippable], [skippable, plain, skippable]]) {
+        const hidden = Buffer.concat([...before, zstdCompressSync(`{{ ${card} }}`)]);
+        expect(await refused(hidden, { headers })).toContain("without a Content-Encoding");
+        const fine = Buffer.concat([...before, plain]);
+        expect((await received(fine, { headers })).equals(fine)).toBe(true);
+      }
+      const many = Buffer.concat(Array.from({ length: 1_000 }, () => zstdCompressSync("x")));
+      expect(await refused(many, { headers })).toContain("packed as its Content-Encoding says");
+    });
+
+    it.each([
+      ["deflate", deflateSync],
+      ["br", brotliCompressSync],
+      ["gzip", gzipSync],
+    ])("are rejected behind the end of the data packed with %s, where only padding may be", async (coding, pack) => {
+      const headers = { "Content-Encoding": coding };
+      const packed = pack("x".repeat(1_000));
+      const hidden = Buffer.concat([packed, Buffer.from(`{{ ${card} }}`)]);
+      for (const pieces of [hidden, [packed, Buffer.from(`{{ ${card} }}`)]]) {
+        expect(await refused(pieces, { headers })).toContain("packed as its Content-Encoding says");
+      }
+      const padded = Buffer.concat([packed, Buffer.alloc(20)]);
+      expect((await received(padded, { headers })).equals(padded)).toBe(true);
+    });
+
+    it("are rejected in a body whose encoding is named in a second header", async () => {
+      const headers = { "Content-Encoding": ["identity", "gzip"] };
+      expect(await refused(gzipSync(`{{ ${card} }}`), { headers })).toContain("without a Content-Encoding");
+      const two = { "Content-Encoding": ["br", "gzip"] };
+      expect(await refused(gzipSync(brotliCompressSync("x")), { headers: two })).toContain("one coding at most");
     });
 
     it("are rejected after the part that is read first, in a body that streams", async () => {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { RestClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { startDestination } from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
 
 let tenant: TestTenant;
@@ -97,6 +98,26 @@ describe("a test run of a proxy's transforms", () => {
     expect((await test({ request })).body.request.body).toEqual(request.body);
     const { status, body } = await test({ request, destination_url: "https://example.com" });
     expect({ status, fields: Object.keys(body.errors) }).toEqual({ status: 400, fields: ["request"] });
+  });
+
+  it("refuses to send expressions in other spellings", async () => {
+    await using destination = await startDestination();
+    const json = [{ name: "Content-Type", value: "application/json" }];
+    const encoded = code(
+      'return { body: "<a>&#x7b;&#123; id &#125;}</a>", headers: { "Content-Type": "application/xml" } };',
+    );
+    for (const more of [
+      { request: { path: "/%7B%7B id %7D%7D".replaceAll(" ", "%20") } },
+      { request: { query: "?a=%7b{id}%7d" } },
+      { request: { headers: [{ name: "X-A", value: "{{ id }}" }] } },
+      { request: { headers: json, body: { a: "{{ id }}" } } },
+      { request: {}, request_transforms: [encoded] },
+    ]) {
+      const { status, body } = await test({ ...more, destination_url: destination.url });
+      expect(status, JSON.stringify(body)).toBe(400);
+      expect(body.errors.request).toEqual([expect.stringContaining("must hold no expressions")]);
+    }
+    expect(destination.requests).toEqual([]);
   });
 
   it("calls no destination in the vault's network", async () => {

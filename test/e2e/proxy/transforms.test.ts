@@ -264,6 +264,12 @@ describe("transforms", () => {
       ],
       ["an encoding that is unknown", `return { ${SAME} }`, answer("201 Made", ["Content-Encoding: zstd"], "x"), 422],
       [
+        "encodings in two headers",
+        `return { ${SAME} }`,
+        answer("201 Made", ["Content-Encoding: identity", "Content-Encoding: gzip"], gzipSync("x")),
+        422,
+      ],
+      [
         "a body that is too large",
         `return { ${SAME} }`,
         answer("201 Made", [], Buffer.alloc(5 * 1024 * 1024 + 1)),

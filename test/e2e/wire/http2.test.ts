@@ -237,7 +237,7 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     (await flood({ frames })).destroy();
   });
 
-  it("messages that decompress to a gigabyte: each is rejected as too large, or for lack of memory", async () => {
+  it("messages that decompress to a gigabyte: each is rejected as too large", async () => {
     // Members of a gzip file can be concatenated: each of these is a thousandth of its decompressed size.
     const member = gzipSync(Buffer.alloc(16 * MEGABYTE), { level: 9 });
     const packed = Buffer.concat(Array.from({ length: 64 }, () => member));
@@ -245,11 +245,10 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     const isOver = new AbortController();
     const probes = probe(isOver.signal);
     const session = connectHttp2(server.url);
-    expect(await sendPacked(session, packed)).toBe("8");
     const refused = await Promise.all(Array.from({ length: 8 }, () => sendPacked(session, packed)));
     session.destroy();
     isOver.abort();
-    expect(refused.filter((code) => code !== "8" && code !== "14")).toEqual([]);
+    expect(new Set(refused)).toEqual(new Set(["8"]));
     expect(new Set(await probes)).toEqual(new Set([200]));
     expect(residentMemory() - before).toBeLessThan(MOST_GROWTH + 128 * MEGABYTE);
   });

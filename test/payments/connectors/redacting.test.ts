@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { newTenantId } from "../../../src/base/ids.js";
 import { Sensitive } from "../../../src/crypto/sensitive.js";
 import type { ConnectorContext } from "../../../src/payments/connector.js";
-import { realConnectors } from "../../../src/payments/connectors/real-connectors.js";
-import { FORMULAS } from "../../../src/payments/formulas.js";
+import { FORMULAS, realConnectors } from "../../../src/payments/providers.js";
 import { authorization, card } from "./bench.js";
 import { stripeBench } from "./stripe-bench.js";
 

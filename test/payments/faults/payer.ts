@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
 import { Grant } from "../../../src/access/grant.js";
+import { NO_CONTEXT } from "../../../src/audit/audit-context.js";
 import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
@@ -56,6 +57,7 @@ export class Payer implements AsyncDisposable {
     this.#caller = {
       ...{ tenantId, principal: { kind: "application", id: applicationId, type: "private" }, revision: 1 },
       ...{ keyId: undefined, session: undefined },
+      context: NO_CONTEXT,
       grant: new Grant({ permissions: PERMISSIONS, rules: [] }),
       settings: DEFAULT_SETTINGS,
     };

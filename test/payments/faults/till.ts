@@ -179,7 +179,7 @@ export class Till {
         const { database } = this.#parts;
         const gone = {
           ...database,
-          fast: Object.create(database.fast, { run: { value: () => Promise.reject(killed) } }),
+          shared: Object.create(database.shared, { run: { value: () => Promise.reject(killed) } }),
         };
         await send({ ...this.#parts, database: gone }).catch((error: unknown) => {
           if (error !== killed) throw error;

@@ -43,9 +43,9 @@ test.each([
   async (operation, eventCode) => {
     await using bench = await adyenBench();
     const { connector } = bench;
-    let tell = async () => {};
+    let sendWebhook = async () => {};
     const lateAnswer = async () => {
-      await tell();
+      await sendWebhook();
       return { kind: "unknown", codes: { rawCode: "timeout" } } as const;
     };
     const slow = {
@@ -56,7 +56,7 @@ test.each([
     const till = await payer.connect({ ...standingIn(bench), connector: slow });
     const id = await till.pay("authorize");
     const { providerId = "" } = await till.read(id);
-    tell = async () => {
+    sendWebhook = async () => {
       const refusal = bench.standIn.signed({
         ...{ eventCode, success: "false", reason: "Refused", pspReference: "9990000000000002" },
         ...{ originalReference: providerId, merchantReference: "", amount: { currency: "EUR", value: 500 } },

@@ -203,7 +203,7 @@ export class AdyenStandIn implements AsyncDisposable {
     { raw, ...refusal }: { refusalReasonCode: string; refusalReason: string; raw: string },
   ): JsonObject {
     payment.state = "refused";
-    this.#tell(payment, "AUTHORISATION", payment.psp, undefined, false, refusal.refusalReason);
+    this.#sendWebhook(payment, "AUTHORISATION", payment.psp, undefined, false, refusal.refusalReason);
     const { psp: pspReference, reference: merchantReference } = payment;
     return {
       pspReference,
@@ -217,7 +217,7 @@ export class AdyenStandIn implements AsyncDisposable {
   #authorise(payment: Payment): void {
     payment.state = "authorised";
     this.#record(payment, "authorize", payment.value);
-    this.#tell(payment, "AUTHORISATION", payment.psp, undefined, true);
+    this.#sendWebhook(payment, "AUTHORISATION", payment.psp, undefined, true);
     if (!payment.sale) return;
     payment.captured = payment.value;
     this.#record(payment, "capture", payment.value);
@@ -279,7 +279,7 @@ export class AdyenStandIn implements AsyncDisposable {
       payment.captured = value;
       this.#record(payment, "capture", value);
     }
-    this.#tell(payment, "CAPTURE", psp, value, succeeds, succeeds ? "" : reason, reference);
+    this.#sendWebhook(payment, "CAPTURE", psp, value, succeeds, succeeds ? "" : reason, reference);
   }
 
   #cancel(payment: Payment, psp: string, eventCode: string, reference: string | undefined): void {
@@ -288,7 +288,7 @@ export class AdyenStandIn implements AsyncDisposable {
       payment.state = "cancelled";
       this.#record(payment, "void", payment.value);
     }
-    this.#tell(
+    this.#sendWebhook(
       payment,
       eventCode,
       psp,
@@ -305,7 +305,15 @@ export class AdyenStandIn implements AsyncDisposable {
       payment.refunded += value;
       this.#record(payment, "refund", value);
     }
-    this.#tell(payment, "REFUND", psp, value, succeeds, succeeds ? "" : "Insufficient balance on payment", reference);
+    this.#sendWebhook(
+      payment,
+      "REFUND",
+      psp,
+      value,
+      succeeds,
+      succeeds ? "" : "Insufficient balance on payment",
+      reference,
+    );
   }
 
   #psp(): string {
@@ -317,7 +325,7 @@ export class AdyenStandIn implements AsyncDisposable {
     this.ledger.record({ kind, amount, payment: psp, reference, currency });
   }
 
-  #tell(
+  #sendWebhook(
     payment: Payment,
     eventCode: string,
     pspReference: string,

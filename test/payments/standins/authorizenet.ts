@@ -187,7 +187,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     transaction.settled = isSale ? cents : 0;
     this.#record(transaction, "authorize", cents);
     if (isSale) this.#record(transaction, "capture", cents);
-    this.#tell(transaction, isSale ? "authcapture" : "authorization", cents);
+    this.#sendWebhook(transaction, isSale ? "authcapture" : "authorization", cents);
     const hasCvc = textAt(request, "payment", "creditCard", "cardCode") !== undefined;
     return approved(transaction.id, {
       avsResultCode: "Y",
@@ -212,7 +212,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     transaction.status = "capturedPendingSettlement";
     transaction.settled = cents;
     this.#record(transaction, "capture", cents);
-    this.#tell(transaction, "priorAuthCapture", cents);
+    this.#sendWebhook(transaction, "priorAuthCapture", cents);
     return approved(transaction.id);
   }
 
@@ -223,7 +223,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     if (transaction.batch !== undefined) return refusal("3", "16", "The transaction cannot be found.");
     transaction.status = "voided";
     this.#record(transaction, "void", transaction.cents);
-    this.#tell(transaction, "void", transaction.cents);
+    this.#sendWebhook(transaction, "void", transaction.cents);
     return approved(transaction.id);
   }
 
@@ -246,7 +246,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     const refund = this.#open(request, "refundTransaction", cents, original.number);
     refund.status = "refundPendingSettlement";
     this.#record(original, "refund", cents);
-    this.#tell(refund, "refund", cents);
+    this.#sendWebhook(refund, "refund", cents);
     return approved(refund.id);
   }
 
@@ -339,7 +339,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     this.ledger.record({ kind, amount, payment: id, reference, currency: "USD" });
   }
 
-  #tell({ id, invoice }: Transaction, event: string, cents: number): void {
+  #sendWebhook({ id, invoice }: Transaction, event: string, cents: number): void {
     this.#serial += 1;
     this.#events.push({
       notificationId: `d0e8e7fe-c3e7-4add-a480-${this.#serial}0`,

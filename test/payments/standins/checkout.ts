@@ -181,7 +181,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     payment.status = "Authorized";
     payment.actions.unshift(this.#action("Authorization", payment.amount, payment.reference));
     this.#record(payment, "authorize", payment.amount);
-    this.#tell(payment, "payment_approved", payment.amount, payment.reference);
+    this.#sendWebhook(payment, "payment_approved", payment.amount, payment.reference);
     const shown = this.#show(payment);
     if (payment.sale) this.#capture(payment, payment.amount, payment.reference);
     return shown;
@@ -194,7 +194,7 @@ export class CheckoutStandIn implements AsyncDisposable {
       response_code: code,
       response_summary: summary,
     });
-    this.#tell(payment, "payment_declined", payment.amount, payment.reference);
+    this.#sendWebhook(payment, "payment_declined", payment.amount, payment.reference);
     return { ...this.#show(payment), response_code: code, response_summary: summary };
   }
 
@@ -229,7 +229,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     const refusal = { response_code: "20005", response_summary: "Declined - Do Not Honour" };
     const action = { ...this.#action(type, amount, reference), ...refusal };
     payment.actions.unshift(action);
-    this.#tell(payment, event, amount, reference, action.id, refusal);
+    this.#sendWebhook(payment, event, amount, reference, action.id, refusal);
     return answered(202, { action_id: action.id, reference });
   }
 
@@ -244,7 +244,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     const action = this.#action(type, amount, reference);
     payment.actions.unshift(action);
     this.#record(payment, kind, amount);
-    this.#tell(payment, event, amount, reference, action.id);
+    this.#sendWebhook(payment, event, amount, reference, action.id);
     return answered(202, { action_id: action.id, reference });
   }
 
@@ -255,7 +255,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return { id, type, amount, reference, processed_on, response_code: "10000", response_summary: "Approved" };
   }
 
-  #tell(
+  #sendWebhook(
     payment: Payment,
     type: string,
     amount: number,

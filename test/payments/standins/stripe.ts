@@ -162,7 +162,7 @@ export class StripeStandIn implements AsyncDisposable {
     return { headers: { "stripe-signature": signature }, body: Buffer.from(payload) };
   }
 
-  #tell(type: string, object: JsonObject): void {
+  #sendWebhook(type: string, object: JsonObject): void {
     this.#serial += 1;
     const created = Math.floor(Date.now() / 1000);
     this.#events.push({
@@ -389,13 +389,13 @@ export class StripeStandIn implements AsyncDisposable {
       status: "succeeded",
     };
     this.#refunds.unshift(refund);
-    this.#tell("refund.created", refund);
+    this.#sendWebhook("refund.created", refund);
     return refund;
   }
 
   #record(intent: Intent, kind: Movement["kind"], amount: number): void {
     const type = { authorize: "amount_capturable_updated", capture: "succeeded", void: "canceled" } as const;
-    if (kind !== "refund") this.#tell(`payment_intent.${type[kind]}`, this.#show(intent, false));
+    if (kind !== "refund") this.#sendWebhook(`payment_intent.${type[kind]}`, this.#show(intent, false));
     this.ledger.record({ kind, amount, payment: intent.id, reference: intent.reference, currency: intent.currency });
   }
 

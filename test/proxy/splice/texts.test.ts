@@ -51,6 +51,13 @@ describe("values in text", () => {
       "<",
       "<a>&lt;</a>",
     ],
+    [
+      "with any number of zeros",
+      placesInXml,
+      `<a>&#${"0".repeat(20)}123;&#x${"0".repeat(20)}7B; id &#${"0".repeat(9)}125;&#x00007d;</a>`,
+      "<",
+      "<a>&lt;</a>",
+    ],
     ["a stray brace before an expression stays", placesInQuery, "?a={%7B{id}}}", "v", "?a={v}"],
     ["a header of a part keeps its quotes", placesInPartHeader, 'name="{{ id }}"', 'a"b\r\nc', 'name="a%22b%0D%0Ac"'],
     ["JSON without a type is JSON", placesInUntypedText, '{"a":"{{ id }}"}', '","b":"', '{"a":"\\",\\"b\\":\\""}'],

@@ -5,21 +5,21 @@ import {
   FrameKind,
   FrameReader,
   frameHead,
-  NO_LEASE,
+  NO_REQUEST,
   ProtocolError,
   partsHead,
   readParts,
 } from "../../../src/sandbox/wire/frame.js";
 
-const lease = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString("hex"));
+const requestId = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes).toString("hex"));
 const frame = fc.record({
   kind: fc.constantFrom(...Object.values(FrameKind)),
-  lease,
+  requestId,
   number: fc.nat(),
   payload: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
 });
 
-const written = ({ kind, lease: id, number, payload }: Frame) =>
+const written = ({ kind, requestId: id, number, payload }: Frame) =>
   Buffer.concat([frameHead(kind, id, number, payload.length), payload]);
 
 describe("frames", () => {
@@ -42,7 +42,7 @@ describe("frames", () => {
 
   test("of large size arrive in many chunks", () => {
     const payload = Buffer.alloc(5_000_000, "x");
-    const bytes = written({ kind: FrameKind.run, lease: NO_LEASE, number: 0, payload });
+    const bytes = written({ kind: FrameKind.run, requestId: NO_REQUEST, number: 0, payload });
     const reader = new FrameReader(6_000_000);
     const read: Frame[] = [];
     for (let start = 0; start < bytes.length; start += 65_536)
@@ -51,7 +51,7 @@ describe("frames", () => {
   });
 
   test.each([
-    ["longer than allowed", frameHead(FrameKind.result, NO_LEASE, 0, 1_000_000)],
+    ["longer than allowed", frameHead(FrameKind.result, NO_REQUEST, 0, 1_000_000)],
     ["shorter than their head", Buffer.from([0, 0, 0, 3, 1, 2, 3])],
     ["of no known kind", Buffer.concat([Buffer.from([0, 0, 0, 21, 99]), Buffer.alloc(20)])],
   ])("that are %s end the stream", (_name, bytes) => {
@@ -62,7 +62,7 @@ describe("frames", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         try {
-          for (const { lease: id, payload } of new FrameReader(500).read(Buffer.from(bytes))) {
+          for (const { requestId: id, payload } of new FrameReader(500).read(Buffer.from(bytes))) {
             expect(id).toMatch(/^[\da-f]{32}$/);
             expect(payload.length).toBeLessThanOrEqual(500);
           }

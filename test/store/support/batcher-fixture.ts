@@ -2,7 +2,7 @@ import { logEntry } from "../../../src/audit/log-entry.js";
 import { systemClock } from "../../../src/base/clock.js";
 import { newTenantId, newUuid, type TenantId } from "../../../src/base/ids.js";
 import { writeLog } from "../../../src/store/audit-logs.js";
-import { type BatchLimits, FAST_LIMITS } from "../../../src/store/batch-limits.js";
+import { type BatchLimits, SHARED_LIMITS } from "../../../src/store/batch-limits.js";
 import { type CommitLookup, commitLookupIn } from "../../../src/store/commit-lookup.js";
 import { ConnectionSlot } from "../../../src/store/connection-slot.js";
 import type { Guard } from "../../../src/store/shared-transaction.js";
@@ -48,7 +48,7 @@ export async function openFixture(database: TestDatabase, options: FixtureOption
       { length: connections },
       () => new ConnectionSlot(proxy.address, { role: "cloakroom_app", statementTimeout }),
     ),
-    { ...FAST_LIMITS, ...limits },
+    { ...SHARED_LIMITS, ...limits },
     systemClock,
     wasCommitted ?? commitLookupIn(proxy.address),
   );

@@ -227,6 +227,11 @@ describe("the log", () => {
     const time = page.getByRole("cell").locator("time").first();
     await time.waitFor();
     expect(await time.getAttribute("title")).toMatch(/ UTC \(shown in Asia\/Kat[h]?mandu\)$/);
+    await page.getByRole("cell").locator("a[title]").first().click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("trace_id")).toMatch(/^[0-9a-f-]{32,36}$/);
+    await page.getByRole("table").waitFor();
+    await page.getByText("allowed").first().waitFor();
+    await console.expectAccessible();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export CSV" }).click(),

@@ -4,7 +4,7 @@ import type { ConnectorContext } from "../../connector.js";
 import type { AuthorizationRequest, ThreeDSData } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { requiredField } from "../fields.js";
-import { type MetadataLimits, passedOn } from "../metadata.js";
+import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 
 const METADATA: MetadataLimits = { pairs: 20, keyLength: 20, valueLength: 80, key: /^[\w.-]+$/ };
 
@@ -52,7 +52,7 @@ export class AdyenRequests {
       ...(request.country === undefined ? {} : { countryCode: request.country }),
       // Webhooks return this metadata. If the answer was lost, only they report the payment, and they omit the
       // request's details.
-      metadata: passedOn(
+      metadata: acceptedMetadata(
         METADATA,
         { intent: request.intent, external_identifier: request.externalIdentifier },
         request.metadata,

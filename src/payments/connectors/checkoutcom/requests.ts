@@ -3,7 +3,7 @@ import type { ConnectorContext } from "../../connector.js";
 import type { AuthorizationRequest, ThreeDSData } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { fieldOf } from "../fields.js";
-import { type MetadataLimits, passedOn } from "../metadata.js";
+import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { authorizationHeader } from "./address.js";
 
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, key: /./ };
@@ -32,7 +32,7 @@ export class CheckoutcomRequests {
       ...(channel === undefined ? {} : { processing_channel_id: channel }),
       success_url: request.returnUrl,
       failure_url: request.returnUrl,
-      metadata: passedOn(METADATA, { external_identifier: request.externalIdentifier }, request.metadata),
+      metadata: acceptedMetadata(METADATA, { external_identifier: request.externalIdentifier }, request.metadata),
     });
   }
 

@@ -2,7 +2,7 @@ import type { ConnectorContext } from "../../connector.js";
 import type { AuthorizationRequest, RefundRequest, ThreeDSData } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { fieldOf, requiredField } from "../fields.js";
-import { type MetadataLimits, passedOn } from "../metadata.js";
+import { acceptedMetadata, type MetadataLimits } from "../metadata.js";
 import { encodeForm, type FormValue } from "./form.js";
 
 /** The API version of this connector, independent of the account's version. */
@@ -43,7 +43,7 @@ export class StripeRequests {
       payment_method_options: { card: this.#cardOptions(request) },
       // Without a present buyer there is no return.
       ...(isPresent ? { return_url: request.returnUrl } : { off_session: true }),
-      metadata: passedOn(
+      metadata: acceptedMetadata(
         METADATA,
         { reconciliation_id: request.reconciliationId, external_identifier: request.externalIdentifier },
         request.metadata,

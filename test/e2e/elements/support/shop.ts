@@ -71,6 +71,12 @@ export async function fieldFrame(page: Page, type: string): Promise<Frame> {
   return found;
 }
 
+/** Evaluates an expression in a field's frame, in which `input` is its input. */
+export async function inField<T>(page: Page, type: string, expression: string): Promise<T> {
+  const frame = await fieldFrame(page, type);
+  return frame.evaluate<T>(`(() => { const input = document.querySelector("input"); return ${expression}; })()`);
+}
+
 /** A random card number of 16 digits, with its check digit. */
 export function randomCardNumber(): string {
   const digits = `424242${String(Math.floor(Math.random() * 1e9)).padStart(9, "0")}`;

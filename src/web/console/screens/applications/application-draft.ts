@@ -9,6 +9,8 @@ export interface RuleDraft {
   readonly container: string;
   readonly transform: string;
   readonly permissions: readonly string[];
+  /** Whether reads by the rule need a reason. */
+  readonly requiresReason: boolean;
 }
 
 /** What a person edits of an application. The rules' order is their priority. */
@@ -27,7 +29,8 @@ export function emptyDraft(): ApplicationDraft {
 
 export function emptyRule(): RuleDraft {
   const permissions = ["token:create", "token:read"];
-  return { key: crypto.randomUUID(), description: "", container: "/", transform: "mask", permissions };
+  const shown = { container: "/", transform: "mask", requiresReason: false };
+  return { key: crypto.randomUUID(), description: "", permissions, ...shown };
 }
 
 export function draftOf({ name, type, permissions, rules, allowedOrigins }: Application): ApplicationDraft {
@@ -42,6 +45,7 @@ export function draftOf({ name, type, permissions, rules, allowedOrigins }: Appl
         container: rule.container ?? "",
         transform: rule.transform ?? "mask",
         permissions: rule.permissions,
+        requiresReason: rule.requiresReason ?? false,
       })),
   };
 }
@@ -56,6 +60,7 @@ export function requestOf({ name, permissions, rules, origins }: ApplicationDraf
       container: rule.container.trim(),
       transform: rule.transform,
       permissions: [...rule.permissions],
+      ...(rule.requiresReason ? { requiresReason: true } : {}),
     })),
     allowedOrigins: origins.split(/\s+/).filter((origin) => origin !== ""),
   };

@@ -87,6 +87,18 @@ function RuleFields({ rule, index, type, problem, onChange }: RuleFieldsProps) {
         {...{ legend: `Permissions of rule ${index + 1}`, type, isOfRule: true, chosen: rule.permissions }}
         onChange={(permissions) => onChange({ ...rule, permissions })}
       />
+      {rule.transform === "reveal" && (
+        <div className="checks">
+          <label>
+            <input
+              type="checkbox"
+              checked={rule.requiresReason}
+              onChange={() => onChange({ ...rule, requiresReason: !rule.requiresReason })}
+            />
+            Calls must give a reason
+          </label>
+        </div>
+      )}
     </>
   );
 }

@@ -6,13 +6,13 @@ import { type Log, LogService } from "../../../../../clients/typescript/src/prot
 import { type CallProblem, problemOf } from "../../api/call-problem.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { csvOf } from "./csv.js";
-import { type LogFilters, utcOf } from "./log-filters.js";
+import type { requestOf } from "./log-filters.js";
 
-/** Rows of one export. More belong to `cloakroom logs`, which streams them. */
+/** Rows of one export. `cloakroom logs` exports any number. */
 const MOST_ROWS = 10_000;
 
 /** Saves the rows that the filters match as a CSV file. */
-export function ExportRows({ filters }: { filters: LogFilters }) {
+export function ExportRows({ request }: { request: ReturnType<typeof requestOf> }) {
   const client = createClient(LogService, useTransport());
   const [rows, setRows] = useState<number | undefined>();
   const [problem, setProblem] = useState<CallProblem | undefined>();
@@ -51,20 +51,16 @@ export function ExportRows({ filters }: { filters: LogFilters }) {
   );
 }
 
-function requestOf({ entityType, entityId, from, to }: LogFilters) {
-  return {
-    ...(entityType === "" ? {} : { entityType }),
-    ...(entityId === "" ? {} : { entityId }),
-    ...(from === "" ? {} : { startDate: utcOf(from) }),
-    ...(to === "" ? {} : { endDate: utcOf(to) }),
-  };
-}
-
 function save(rows: readonly Log[]): void {
-  const head = ["created_at", "operation", "entity_type", "entity_id", "actor_type", "actor_id", "message", "id"];
+  const head = [
+    ...["created_at", "operation", "entity_type", "entity_id", "actor_type", "actor_id", "message", "outcome", "code"],
+    ...["transform", "key_id", "source_ip", "client", "trace_id", "destination_host", "reason", "id"],
+  ];
   const lines = rows.map((row) => [
     row.createdAt ? timestampDate(row.createdAt).toISOString() : "",
-    ...[row.operation, row.entityType, row.entityId, row.actorType ?? "", row.actorId ?? "", row.message, row.id],
+    ...[row.operation, row.entityType, row.entityId, row.actorType ?? "", row.actorId ?? "", row.message],
+    ...[row.outcome ?? "", row.code ?? "", row.transform ?? "", row.keyId ?? "", row.sourceIp ?? "", row.client ?? ""],
+    ...[row.traceId ?? "", row.destinationHost ?? "", row.reason ?? "", row.id],
   ]);
   const address = URL.createObjectURL(new Blob([csvOf([head, ...lines])], { type: "text/csv" }));
   const link = document.createElement("a");

@@ -1,0 +1,48 @@
+import type { TenantId, Uuid } from "../../base/ids.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
+import type { Database } from "../../store/database.js";
+import type { Keyring } from "../../tenancy/keyring.js";
+import { isGenuine, readAddress, writeAddress } from "../addresses.js";
+import type { ThreeDSDirectory } from "./directory.js";
+import type { ThreeDSSession } from "./session.js";
+import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
+
+/** The issuer's challenges, where cardholders authenticate themselves. */
+export class SimulatedChallenges {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #directory: ThreeDSDirectory;
+
+  constructor(database: Database, keyring: Keyring, directory: ThreeDSDirectory) {
+    this.#database = database;
+    this.#keyring = keyring;
+    this.#directory = directory;
+  }
+
+  static addressOf(keys: TenantKeys, tenantId: TenantId, id: Uuid): string {
+    return writeAddress(keys, "three-ds-challenge", tenantId, id);
+  }
+
+  /** Undefined for an address that we did not create, or a session that has ended. */
+  async look(address: string): Promise<ThreeDSSession | undefined> {
+    const found = await this.#genuine(address);
+    return found && this.#database.shared.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));
+  }
+
+  async decide(address: string, choice: ChallengeChoice): Promise<ThreeDSSession | undefined> {
+    const found = await this.#genuine(address);
+    return (
+      found &&
+      this.#database.ordinary.run(found.tenantId, "unguarded", (tx) =>
+        endChallenge(tx, found.keys, this.#directory, found.id, choice),
+      )
+    );
+  }
+
+  async #genuine(address: string) {
+    const presented = readAddress(address);
+    if (!presented) return undefined;
+    const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
+    return keys && isGenuine(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
+  }
+}
