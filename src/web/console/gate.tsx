@@ -18,18 +18,10 @@ import type { SignInState } from "./sign-in-state.js";
 export function Gate({ state }: { state: SignInState }) {
   const [path] = useLocation();
   const isOver = useSyncExternalStore(state.subscribe, () => state.isOver);
-  const queries = useQueryClient();
   const who = useQuery(SignInService.method.whoAmI, {}, { retry: false, staleTime: Number.POSITIVE_INFINITY });
-  const wasOver = useRef(isOver);
-  useEffect(() => {
-    // Another tab has signed in again, perhaps as another person.
-    if (wasOver.current && !isOver) void queries.invalidateQueries();
-    wasOver.current = isOver;
-  }, [isOver, queries]);
-  const onSignedIn = () => {
-    state.announce("signed-in");
-    void queries.invalidateQueries();
-  };
+  useRenewals(state);
+  useSameMember(who.data?.memberId);
+  const onSignedIn = () => state.announce("signed-in");
   if (path === "/sign-in") return <SignIn onSignedIn={onSignedIn} />;
   if (who.isPending) return <Skeleton lines={4} />;
   if (who.error && !who.data) {
@@ -54,4 +46,25 @@ export function Gate({ state }: { state: SignInState }) {
       )}
     </SessionProvider>
   );
+}
+
+/** Reads everything again when somebody has signed in. */
+function useRenewals(state: SignInState): void {
+  const queries = useQueryClient();
+  const renewals = useSyncExternalStore(state.subscribe, () => state.renewals);
+  const seen = useRef(renewals);
+  useEffect(() => {
+    if (seen.current !== renewals) void queries.invalidateQueries();
+    seen.current = renewals;
+  }, [renewals, queries]);
+}
+
+/** Begins with an empty page when another person, or the same in another tenant, has signed in: nothing may mix. */
+function useSameMember(memberId: string | undefined): void {
+  const first = useRef(memberId);
+  useEffect(() => {
+    if (memberId === undefined) return;
+    if (first.current !== undefined && first.current !== memberId) location.assign("/console");
+    first.current = memberId;
+  }, [memberId]);
 }

@@ -1,11 +1,15 @@
 import type { CallObserver } from "./api/transport.js";
 
+/** Tabs of this vault say here that somebody signed in or out: they share a cookie. */
+export const TABS = "cloakroom-sign-in";
+
 /** Whether the person of this page is still signed in, and when the last call was made. Tabs tell each other. */
 export class SignInState implements CallObserver {
   #isOver = false;
+  #renewals = 0;
   #lastCall = Date.now();
   readonly #listeners = new Set<() => void>();
-  readonly #tabs = new BroadcastChannel("cloakroom-sign-in");
+  readonly #tabs = new BroadcastChannel(TABS);
 
   constructor() {
     this.#tabs.onmessage = ({ data }: MessageEvent<unknown>) => {
@@ -16,6 +20,11 @@ export class SignInState implements CallObserver {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** Grows whenever somebody signs in, in any tab. It may be another person than before. */
+  get renewals(): number {
+    return this.#renewals;
   }
 
   /** In milliseconds since 1970, by the browser's clock. */
@@ -45,6 +54,7 @@ export class SignInState implements CallObserver {
 
   #set(isOver: boolean): void {
     this.#isOver = isOver;
+    if (!isOver) this.#renewals += 1;
     for (const listener of this.#listeners) listener();
   }
 }

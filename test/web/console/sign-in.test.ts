@@ -107,6 +107,28 @@ describe("a sign-in that ends", () => {
   });
 });
 
+describe("another tenant", () => {
+  it("is switched to by its id, in all tabs, and nothing of the first stays", async () => {
+    const other = await newTenant();
+    await using console = await openConsole(browser, tenant, "owner@example.com", { expected: REFUSED });
+    const { page, context } = console;
+    const tab = await context.newPage();
+    await tab.goto(`${url}/console/applications`);
+    await tab.getByRole("link", { name: "Management" }).waitFor();
+    await console.go("/sign-ins");
+    await page.getByLabel("Tenant id").fill("wrong");
+    await page.getByRole("button", { name: "Switch" }).click();
+    await expect.poll(() => page.getByLabel("Tenant id").getAttribute("aria-invalid")).toBe("true");
+    await page.getByLabel("Tenant id").fill(other.id);
+    await page.getByRole("button", { name: "Switch" }).click();
+    for (const each of [page, tab]) {
+      await each.getByRole("heading", { name: "Start" }).waitFor();
+      await each.getByText(other.id).waitFor();
+    }
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
 describe("the page", () => {
   it("has a strict policy, is the same for all, and no other page may frame it", async () => {
     for (const path of ["/console", "/console/tokens?id=%2F", "/console/unknown"]) {

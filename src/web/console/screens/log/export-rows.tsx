@@ -21,7 +21,7 @@ export function ExportRows({ request }: { request: ReturnType<typeof requestOf> 
     let start: string | undefined;
     do {
       const page = await client.listLogs({
-        ...requestOf(filters),
+        ...request,
         ...(start === undefined ? {} : { start }),
         size: 100,
       });
