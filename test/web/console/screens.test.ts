@@ -248,7 +248,7 @@ describe("the log", () => {
     await page.getByRole("cell").locator("a[title]").first().click();
     await expect.poll(() => new URL(page.url()).searchParams.get("trace_id")).toMatch(/^[0-9a-f-]{32,36}$/);
     await page.getByRole("table").waitFor();
-    await page.getByText("allowed").first().waitFor();
+    await page.locator("td .tag", { hasText: "allowed" }).first().waitFor();
     await console.expectAccessible();
     const [download] = await Promise.all([
       page.waitForEvent("download"),

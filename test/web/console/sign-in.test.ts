@@ -123,7 +123,7 @@ describe("another tenant", () => {
     await page.getByRole("button", { name: "Switch" }).click();
     for (const each of [page, tab]) {
       await each.getByRole("heading", { name: "Start" }).waitFor();
-      await each.getByText(other.id).waitFor();
+      await each.locator("dd", { hasText: other.id }).waitFor();
     }
     expect(console.wrongs).toEqual([]);
   });
