@@ -34,7 +34,8 @@ export function CodeEditor({ label, value, onChange, language = "javascript", is
     };
   }, [label, language, isReadOnly]);
   return (
-    <div className="stack">
+    <div className="field">
+      <span className="label">{label}</span>
       {!isReady && <Skeleton lines={5} />}
       <div ref={host} className="editor" />
       {!isReadOnly && <p className="help">Tab indents while you type. Escape lets Tab leave the editor.</p>}

@@ -41,6 +41,7 @@ const THEME = EditorView.theme({
   ".cm-scroller": { fontFamily: "ui-monospace, Menlo, Consolas, monospace", fontSize: "12.5px", overflow: "auto" },
   ".cm-gutters": { backgroundColor: "var(--code-back)", color: "var(--quiet)", border: "none" },
   ".cm-content": { caretColor: "var(--text)", minHeight: "120px" },
+  ".cm-gutter": { minHeight: "120px" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-activeLine": { backgroundColor: "transparent" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--line) !important" },

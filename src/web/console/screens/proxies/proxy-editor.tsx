@@ -38,10 +38,7 @@ export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
   };
   const code = (label: string, name: "requestCode" | "responseCode", stored: readonly ProxyTransform[]) =>
     isEditable(stored) ? (
-      <div className="field">
-        <h2>{label}</h2>
-        <CodeEditor label={label} value={draft[name]} onChange={set(name)} isReadOnly={!canSave} />
-      </div>
+      <CodeEditor label={label} value={draft[name]} onChange={set(name)} isReadOnly={!canSave} />
     ) : (
       <CodeSample label={`${label}, changed by the API only`} code={textOfTransforms(stored)} />
     );
