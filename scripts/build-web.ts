@@ -111,7 +111,7 @@ async function buildWeb(): Promise<void> {
   if (existsSync(marker) && readFileSync(marker, "utf8") === wanted) return;
   const [elements, console] = await Promise.all([
     bundle(ELEMENTS, { format: "iife" }),
-    bundle(CONSOLE, { format: "esm", splitting: true, jsx: "automatic" }),
+    bundle(CONSOLE, { format: "esm", splitting: true, jsx: "automatic", chunkNames: "console/[name]-[hash]" }),
   ]);
   const results = [elements, console];
   const fresh = `${target}.${process.pid}`;

@@ -44,7 +44,12 @@ const METHOD_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** POST methods that change nothing, which no option of the protos says. */
-export const READING_POSTS: ReadonlySet<string> = new Set(["SearchTokens", "SearchTokensByCursor", "Detokenize"]);
+export const READING_POSTS: ReadonlySet<string> = new Set([
+  "SearchTokens",
+  "SearchTokensByCursor",
+  "Detokenize",
+  "ExplainAccess",
+]);
 
 export function methodName(rpc: string, noun: string): string {
   const named = METHOD_NAMES.get(rpc);

@@ -1,4 +1,5 @@
 import { Fault, permissionDenied } from "../base/fault.js";
+import { type AccessExplanation, type AccessStep, type RuleRefusal, stepsOf } from "./access-explanation.js";
 import type { AccessCondition, AccessRule, HeldRights, RuleScope, Transform } from "./access-rule.js";
 import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
@@ -67,20 +68,45 @@ export class Grant {
    * rule by priority that has the permission and covers one of the token's containers decides.
    */
   transformFor(permission: TokenPermission, token: TokenPlace): Transform | undefined {
-    const own = this.#ownTransform(permission, token);
+    return this.#decide(permission, token);
+  }
+
+  /** What {@link transformFor} returns, with the part that each rule had in it. */
+  explain(permission: TokenPermission, token: TokenPlace): AccessExplanation {
+    const layers: (readonly AccessStep[])[] = [];
+    return { transform: this.#decide(permission, token, layers), layers };
+  }
+
+  #decide(permission: TokenPermission, token: TokenPlace, layers?: (readonly AccessStep[])[]): Transform | undefined {
+    const own = this.#ownTransform(permission, token, layers);
     if (!this.#within || own === undefined) return own;
-    const allowed = this.#within.transformFor(permission, token);
+    const allowed = this.#within.#decide(permission, token, layers);
     return allowed && moreCareful(own, allowed);
   }
 
-  #ruleFor(permission: TokenPermission, token: TokenPlace): AccessRule | undefined {
-    return this.rules.find(({ permissions, scope }) => permissions.includes(permission) && matches(scope, token));
+  #ruleFor(
+    permission: TokenPermission,
+    token: TokenPlace,
+    refusals?: Map<AccessRule, RuleRefusal>,
+  ): AccessRule | undefined {
+    return this.rules.find((each) => {
+      const refusal = refusalBy(each, permission, token);
+      if (refusal !== undefined) refusals?.set(each, refusal);
+      return refusal === undefined;
+    });
   }
 
-  #ownTransform(permission: TokenPermission, token: TokenPlace): Transform | undefined {
-    const rule = this.#ruleFor(permission, token);
+  #ownTransform(
+    permission: TokenPermission,
+    token: TokenPlace,
+    layers: (readonly AccessStep[])[] | undefined,
+  ): Transform | undefined {
+    const refusals = layers && new Map<AccessRule, RuleRefusal>();
+    const rule = this.#ruleFor(permission, token, refusals);
+    const isHeld = this.#permissions.has(permission);
+    if (refusals) layers.push(stepsOf(this.rules, refusals, rule, isHeld));
     if (rule) return rule.transform;
-    return this.#permissions.has(permission) ? IMPLICIT_TRANSFORM[permission] : undefined;
+    return isHeld ? IMPLICIT_TRANSFORM[permission] : undefined;
   }
 
   /** Whether the rule that decides over a token, or a rule that limits it, asks for a reason. */
@@ -164,6 +190,13 @@ function reachOf(scope: RuleScope): string {
     .map(({ value }) => value.toLowerCase());
   const reaches = paths.map((path) => parentOrSelf(path) ?? ROOT);
   return reaches.reduce((deepest, reach) => (reach.length > deepest.length ? reach : deepest), ROOT);
+}
+
+/** Why a rule does not decide; undefined: it does. */
+function refusalBy({ permissions, scope }: AccessRule, permission: TokenPermission, token: TokenPlace) {
+  if (!permissions.includes(permission)) return "no_permission";
+  if (matches(scope, token)) return undefined;
+  return scope.kind === "container" ? "outside_container" : "condition_failed";
 }
 
 function matches(scope: RuleScope, token: TokenPlace): boolean {

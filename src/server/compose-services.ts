@@ -33,7 +33,7 @@ export function composeServices(
   return [
     ...applicationService(keyring),
     ...applicationKeyService(keyring),
-    ...permissionService(),
+    ...permissionService(keyring),
     ...tenantService({
       ...{ includedMonthlyActiveTokens, keyring },
       onRemoved: (caller) =>

@@ -8,6 +8,7 @@ import type { OperatorLog } from "../api/operator-log.js";
 import { registerPaymentRoutes } from "../api/payment-routes.js";
 import type { RateGate } from "../api/rate-gate.js";
 import { type ApiServer, createApiServer } from "../api/server.js";
+import { registerConsole } from "../api/web/console-page.js";
 import { registerElements } from "../api/web/elements-routes.js";
 import { registerWebAssets } from "../api/web/web-assets.js";
 import { readWebBuild } from "../api/web/web-build.js";
@@ -89,6 +90,7 @@ function apiServer(
       await registerDocs(app);
       const { incoming, approvals, challenges } = parts.payments;
       registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
+      registerConsole(app, web);
       registerElements(app, web, parts.framePasses, observeInto(log, meters.operation));
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
       registerOpenIdPage(app, parts.people, observeInto(log, meters.operation));

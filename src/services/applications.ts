@@ -25,6 +25,7 @@ import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { explainAccess } from "./explain-access.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 
@@ -153,8 +154,9 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
   ];
 }
 
-export function permissionService(): ServedMethod[] {
+export function permissionService(keyring: Keyring): ServedMethod[] {
   return [
+    explainAccess(keyring),
     serve(PermissionService.method.listPermissions, async ({ applicationType }, call) => {
       const data = PERMISSIONS.filter(
         ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/applications.proto.
  */
 export const file_cloakroom_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEioAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBpK1GAIQAUIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLlAgoKQWNjZXNzUnVsZRIiCgtkZXNjcmlwdGlvbhgBIAEoCUIIukgFcgMYkANIAIgBARIcCghwcmlvcml0eRgCIAEoBUIKukgHyAEBGgIoARIgCgljb250YWluZXIYAyABKAlCCLpIBXIDGJADSAGIAQESQQoKY29uZGl0aW9ucxgEIAMoCzIdLmNsb2Frcm9vbS52MS5BY2Nlc3NDb25kaXRpb25CDrpIBZIBAhAUkrUYAhABEjMKCXRyYW5zZm9ybRgFIAEoCUIbukgYchZSBnJlZGFjdFIEbWFza1IGcmV2ZWFsSAKIAQESHQoLcGVybWlzc2lvbnMYBiADKAlCCLpIBZIBAggBEhwKD3JlcXVpcmVzX3JlYXNvbhgHIAEoCEgDiAEBQg4KDF9kZXNjcmlwdGlvbkIMCgpfY29udGFpbmVyQgwKCl90cmFuc2Zvcm1CEgoQX3JlcXVpcmVzX3JlYXNvbiKDAQoPQWNjZXNzQ29uZGl0aW9uEicKCWF0dHJpYnV0ZRgBIAEoCUIUukgRcg9SAmlkUgljb250YWluZXISLAoIb3BlcmF0b3IYAiABKAlCGrpIF3IVUgZlcXVhbHNSC3N0YXJ0c193aXRoEhkKBXZhbHVlGAMgASgJQgq6SAdyBRABGJADIqEBCg5BcHBsaWNhdGlvbktleRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoDa2V5GAMgASgJSACIAQESFwoKY3JlYXRlZF9ieRgEIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgYKBF9rZXlCDQoLX2NyZWF0ZWRfYnkiSgoKUGVybWlzc2lvbhIMCgR0eXBlGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhkKEWFwcGxpY2F0aW9uX3R5cGVzGAMgAygJIukCChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESMwoEdHlwZRgCIAEoCUIlukgiyAEBch1SB3ByaXZhdGVSBnB1YmxpY1IKbWFuYWdlbWVudBITCgtwZXJtaXNzaW9ucxgDIAMoCRIxCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlQgi6SAWSAQIQZBIXCgpjcmVhdGVfa2V5GAUgASgISACIAQESKAoPYWxsb3dlZF9vcmlnaW5zGAYgAygJQg+6SAySAQkQMiIFcgMYrAI6Y5q1GF8KXQoKZXhwaXJlc19hdBJPZGVsZXRlIHRoZSBhcHBsaWNhdGlvbiB3aGVuIGl0cyB0aW1lIGlzIG92ZXI7IHNlc3Npb25zIGhhdmUgYW4gZW5kIG9mIHRoZWlyIG93bkINCgtfY3JlYXRlX2tleSKaAQoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSGwoCaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIWCgR0eXBlGAIgAygJQgi6SAWSAQIQChIaCgRwYWdlGAMgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUicQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRInCgRkYXRhGAIgAygLMhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIi0KFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiHAoaR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QiogIKGFVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESEwoLcGVybWlzc2lvbnMYAyADKAkSMQoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSKAoPYWxsb3dlZF9vcmlnaW5zGAUgAygJQg+6SAySAQkQMiIFcgMYrAI6Y5q1GF8KXQoKZXhwaXJlc19hdBJPZGVsZXRlIHRoZSBhcHBsaWNhdGlvbiB3aGVuIGl0cyB0aW1lIGlzIG92ZXI7IHNlc3Npb25zIGhhdmUgYW4gZW5kIG9mIHRoZWlyIG93biI3Ch9SZWdlbmVyYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIwChhEZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIjMKG0NyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEifgoaTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhoKBHBhZ2UYAiABKAVCB7pIBBoCKAFIAIgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJ3ChtMaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEioKBGRhdGEYAiADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiSgoYR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIYCgZrZXlfaWQYAiABKAlCCLpIBXIDsAEBIk0KG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGAoGa2V5X2lkGAIgASgJQgi6SAVyA7ABASJwChZMaXN0UGVybWlzc2lvbnNSZXF1ZXN0EkEKEGFwcGxpY2F0aW9uX3R5cGUYASABKAlCIrpIH3IdUgdwcml2YXRlUgZwdWJsaWNSCm1hbmFnZW1lbnRIAIgBAUITChFfYXBwbGljYXRpb25fdHlwZSJBChdMaXN0UGVybWlzc2lvbnNSZXNwb25zZRImCgRkYXRhGAEgAygLMhguY2xvYWtyb29tLnYxLlBlcm1pc3Npb24ynAkKEkFwcGxpY2F0aW9uU2VydmljZRKkAQoRQ3JlYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIkyKtRgwChJhcHBsaWNhdGlvbjpjcmVhdGUgyQE4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwISOgEqIg0vYXBwbGljYXRpb25zEq0BChBMaXN0QXBwbGljYXRpb25zEiUuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZSJKirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg8SDS9hcHBsaWNhdGlvbnMSoQEKDkdldEFwcGxpY2F0aW9uEiMuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJPirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhQSEi9hcHBsaWNhdGlvbnMve2lkfRKBAQoTR2V0QXBwbGljYXRpb25CeUtleRIoLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbkJ5S2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiIlirUYCBgBWgRub25lgtPkkwITEhEvYXBwbGljYXRpb25zL2tleRKmAQoRVXBkYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuVXBkYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIk6KtRgtChJhcHBsaWNhdGlvbjp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIXOgEqGhIvYXBwbGljYXRpb25zL3tpZH0SvAEKGFJlZ2VuZXJhdGVBcHBsaWNhdGlvbktleRItLmNsb2Frcm9vbS52MS5SZWdlbmVyYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIlaKtRgtChJhcHBsaWNhdGlvbjp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIfIh0vYXBwbGljYXRpb25zL3tpZH0vcmVnZW5lcmF0ZRKeAQoRRGVsZXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmKtRgrChJhcHBsaWNhdGlvbjpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFCoSL2FwcGxpY2F0aW9ucy97aWR9MocGChVBcHBsaWNhdGlvbktleVNlcnZpY2UStAEKFENyZWF0ZUFwcGxpY2F0aW9uS2V5EikuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSJTirUYMAoSYXBwbGljYXRpb246Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCGSIXL2FwcGxpY2F0aW9ucy97aWR9L2tleXMSxgEKE0xpc3RBcHBsaWNhdGlvbktleXMSKC5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QaKS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlIlqKtRg3ChBhcHBsaWNhdGlvbjpyZWFkSgRkYXRhWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGRIXL2FwcGxpY2F0aW9ucy97aWR9L2tleXMSuAEKEUdldEFwcGxpY2F0aW9uS2V5EiYuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSJdirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAiISIC9hcHBsaWNhdGlvbnMve2lkfS9rZXlzL3trZXlfaWR9ErIBChREZWxldGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiV4q1GCsKEmFwcGxpY2F0aW9uOmRlbGV0ZVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIiKiAvYXBwbGljYXRpb25zL3tpZH0va2V5cy97a2V5X2lkfTK1AQoRUGVybWlzc2lvblNlcnZpY2USnwEKD0xpc3RQZXJtaXNzaW9ucxIkLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1Jlc3BvbnNlIj+KtRghGAFaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIUYgRkYXRhEgwvcGVybWlzc2lvbnNiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEioAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBpK1GAIQAUIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLlAgoKQWNjZXNzUnVsZRIiCgtkZXNjcmlwdGlvbhgBIAEoCUIIukgFcgMYkANIAIgBARIcCghwcmlvcml0eRgCIAEoBUIKukgHyAEBGgIoARIgCgljb250YWluZXIYAyABKAlCCLpIBXIDGJADSAGIAQESQQoKY29uZGl0aW9ucxgEIAMoCzIdLmNsb2Frcm9vbS52MS5BY2Nlc3NDb25kaXRpb25CDrpIBZIBAhAUkrUYAhABEjMKCXRyYW5zZm9ybRgFIAEoCUIbukgYchZSBnJlZGFjdFIEbWFza1IGcmV2ZWFsSAKIAQESHQoLcGVybWlzc2lvbnMYBiADKAlCCLpIBZIBAggBEhwKD3JlcXVpcmVzX3JlYXNvbhgHIAEoCEgDiAEBQg4KDF9kZXNjcmlwdGlvbkIMCgpfY29udGFpbmVyQgwKCl90cmFuc2Zvcm1CEgoQX3JlcXVpcmVzX3JlYXNvbiKDAQoPQWNjZXNzQ29uZGl0aW9uEicKCWF0dHJpYnV0ZRgBIAEoCUIUukgRcg9SAmlkUgljb250YWluZXISLAoIb3BlcmF0b3IYAiABKAlCGrpIF3IVUgZlcXVhbHNSC3N0YXJ0c193aXRoEhkKBXZhbHVlGAMgASgJQgq6SAdyBRABGJADIqEBCg5BcHBsaWNhdGlvbktleRIKCgJpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoDa2V5GAMgASgJSACIAQESFwoKY3JlYXRlZF9ieRgEIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgYKBF9rZXlCDQoLX2NyZWF0ZWRfYnkiSgoKUGVybWlzc2lvbhIMCgR0eXBlGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhkKEWFwcGxpY2F0aW9uX3R5cGVzGAMgAygJIukCChhDcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QSGQoEbmFtZRgBIAEoCUILukgIyAEBcgMYyAESMwoEdHlwZRgCIAEoCUIlukgiyAEBch1SB3ByaXZhdGVSBnB1YmxpY1IKbWFuYWdlbWVudBITCgtwZXJtaXNzaW9ucxgDIAMoCRIxCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlQgi6SAWSAQIQZBIXCgpjcmVhdGVfa2V5GAUgASgISACIAQESKAoPYWxsb3dlZF9vcmlnaW5zGAYgAygJQg+6SAySAQkQMiIFcgMYrAI6Y5q1GF8KXQoKZXhwaXJlc19hdBJPZGVsZXRlIHRoZSBhcHBsaWNhdGlvbiB3aGVuIGl0cyB0aW1lIGlzIG92ZXI7IHNlc3Npb25zIGhhdmUgYW4gZW5kIG9mIHRoZWlyIG93bkINCgtfY3JlYXRlX2tleSKaAQoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSGwoCaWQYASADKAlCD7pIDJIBCRBkIgVyA7ABARIWCgR0eXBlGAIgAygJQgi6SAWSAQIQChIaCgRwYWdlGAMgASgFQge6SAQaAigBSACIAQESHAoEc2l6ZRgEIAEoBUIJukgGGgQYZCgBSAGIAQFCBwoFX3BhZ2VCBwoFX3NpemUicQoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRInCgRkYXRhGAIgAygLMhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIi0KFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiHAoaR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QiogIKGFVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGQoEbmFtZRgCIAEoCUILukgIyAEBcgMYyAESEwoLcGVybWlzc2lvbnMYAyADKAkSMQoFcnVsZXMYBCADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZUIIukgFkgECEGQSKAoPYWxsb3dlZF9vcmlnaW5zGAUgAygJQg+6SAySAQkQMiIFcgMYrAI6Y5q1GF8KXQoKZXhwaXJlc19hdBJPZGVsZXRlIHRoZSBhcHBsaWNhdGlvbiB3aGVuIGl0cyB0aW1lIGlzIG92ZXI7IHNlc3Npb25zIGhhdmUgYW4gZW5kIG9mIHRoZWlyIG93biI3Ch9SZWdlbmVyYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIwChhEZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIjMKG0NyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEifgoaTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBEhoKBHBhZ2UYAiABKAVCB7pIBBoCKAFIAIgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBAUIHCgVfcGFnZUIHCgVfc2l6ZSJ3ChtMaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEioKBGRhdGEYAiADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkiSgoYR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABARIYCgZrZXlfaWQYAiABKAlCCLpIBXIDsAEBIk0KG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQESGAoGa2V5X2lkGAIgASgJQgi6SAVyA7ABASJwChZMaXN0UGVybWlzc2lvbnNSZXF1ZXN0EkEKEGFwcGxpY2F0aW9uX3R5cGUYASABKAlCIrpIH3IdUgdwcml2YXRlUgZwdWJsaWNSCm1hbmFnZW1lbnRIAIgBAUITChFfYXBwbGljYXRpb25fdHlwZSJBChdMaXN0UGVybWlzc2lvbnNSZXNwb25zZRImCgRkYXRhGAEgAygLMhguY2xvYWtyb29tLnYxLlBlcm1pc3Npb24ixQIKFEV4cGxhaW5BY2Nlc3NSZXF1ZXN0EiEKCHRva2VuX2lkGAEgASgJQgq6SAdyBRABGJADSACIAQESHAoKY29udGFpbmVycxgCIAMoCUIIukgFkgECEBQSIAoKcGVybWlzc2lvbhgDIAEoCUIHukgEcgIYZEgBiAEBEiUKDmFwcGxpY2F0aW9uX2lkGAQgASgJQgi6SAVyA7ABAUgCiAEBEigKBWRyYWZ0GAUgASgLMhkuY2xvYWtyb29tLnYxLkFjY2Vzc0RyYWZ0EhoKBHBhZ2UYBiABKAVCB7pIBBoCKAFIA4gBARIcCgRzaXplGAcgASgFQgm6SAYaBBhkKAFIBIgBAUILCglfdG9rZW5faWRCDQoLX3Blcm1pc3Npb25CEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9wYWdlQgcKBV9zaXplIocBCgtBY2Nlc3NEcmFmdBIwCgR0eXBlGAEgASgJQiK6SB9yHVIHcHJpdmF0ZVIGcHVibGljUgptYW5hZ2VtZW50EhMKC3Blcm1pc3Npb25zGAIgAygJEjEKBXJ1bGVzGAMgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGVCCLpIBZIBAhBkIpsBChVFeHBsYWluQWNjZXNzUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEisKBGRhdGEYAiADKAsyHS5jbG9ha3Jvb20udjEuRXhwbGFpbmVkQWNjZXNzEicKBXJvbGVzGAMgAygLMhguY2xvYWtyb29tLnYxLlJvbGVBY2Nlc3Mi1gEKD0V4cGxhaW5lZEFjY2VzcxIbCg5hcHBsaWNhdGlvbl9pZBgBIAEoCUgAiAEBEhEKBG5hbWUYAiABKAlIAYgBARIRCgR0eXBlGAMgASgJSAKIAQESDAoEa2V5cxgEIAEoBRIWCgl0cmFuc2Zvcm0YBSABKAlIA4gBARInCgVzdGVwcxgGIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NTdGVwQhEKD19hcHBsaWNhdGlvbl9pZEIHCgVfbmFtZUIHCgVfdHlwZUIMCgpfdHJhbnNmb3JtIkUKCkFjY2Vzc1N0ZXASJgoEcnVsZRgBIAEoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEg8KB291dGNvbWUYAiABKAkiQAoKUm9sZUFjY2VzcxIMCgRyb2xlGAEgASgJEhYKCXRyYW5zZm9ybRgCIAEoCUgAiAEBQgwKCl90cmFuc2Zvcm0ynAkKEkFwcGxpY2F0aW9uU2VydmljZRKkAQoRQ3JlYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIkyKtRgwChJhcHBsaWNhdGlvbjpjcmVhdGUgyQE4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwISOgEqIg0vYXBwbGljYXRpb25zEq0BChBMaXN0QXBwbGljYXRpb25zEiUuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZSJKirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAg8SDS9hcHBsaWNhdGlvbnMSoQEKDkdldEFwcGxpY2F0aW9uEiMuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiJPirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhQSEi9hcHBsaWNhdGlvbnMve2lkfRKBAQoTR2V0QXBwbGljYXRpb25CeUtleRIoLmNsb2Frcm9vbS52MS5HZXRBcHBsaWNhdGlvbkJ5S2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiIlirUYCBgBWgRub25lgtPkkwITEhEvYXBwbGljYXRpb25zL2tleRKmAQoRVXBkYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuVXBkYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIk6KtRgtChJhcHBsaWNhdGlvbjp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIXOgEqGhIvYXBwbGljYXRpb25zL3tpZH0SvAEKGFJlZ2VuZXJhdGVBcHBsaWNhdGlvbktleRItLmNsb2Frcm9vbS52MS5SZWdlbmVyYXRlQXBwbGljYXRpb25LZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uIlaKtRgtChJhcHBsaWNhdGlvbjp1cGRhdGU4AVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIfIh0vYXBwbGljYXRpb25zL3tpZH0vcmVnZW5lcmF0ZRKeAQoRRGVsZXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmKtRgrChJhcHBsaWNhdGlvbjpkZWxldGVaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCFCoSL2FwcGxpY2F0aW9ucy97aWR9MocGChVBcHBsaWNhdGlvbktleVNlcnZpY2UStAEKFENyZWF0ZUFwcGxpY2F0aW9uS2V5EikuY2xvYWtyb29tLnYxLkNyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSJTirUYMAoSYXBwbGljYXRpb246Y3JlYXRlIMkBOAFaFU9XTkVSIEFETUlOIERFVkVMT1BFUoLT5JMCGSIXL2FwcGxpY2F0aW9ucy97aWR9L2tleXMSxgEKE0xpc3RBcHBsaWNhdGlvbktleXMSKC5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1JlcXVlc3QaKS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uS2V5c1Jlc3BvbnNlIlqKtRg3ChBhcHBsaWNhdGlvbjpyZWFkSgRkYXRhWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGRIXL2FwcGxpY2F0aW9ucy97aWR9L2tleXMSuAEKEUdldEFwcGxpY2F0aW9uS2V5EiYuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uS2V5UmVxdWVzdBocLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSJdirUYMQoQYXBwbGljYXRpb246cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAiISIC9hcHBsaWNhdGlvbnMve2lkfS9rZXlzL3trZXlfaWR9ErIBChREZWxldGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvbktleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiV4q1GCsKEmFwcGxpY2F0aW9uOmRlbGV0ZVoVT1dORVIgQURNSU4gREVWRUxPUEVSgtPkkwIiKiAvYXBwbGljYXRpb25zL3tpZH0va2V5cy97a2V5X2lkfTLmAgoRUGVybWlzc2lvblNlcnZpY2USnwEKD0xpc3RQZXJtaXNzaW9ucxIkLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1Jlc3BvbnNlIj+KtRghGAFaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIUYgRkYXRhEgwvcGVybWlzc2lvbnMSrgEKDUV4cGxhaW5BY2Nlc3MSIi5jbG9ha3Jvb20udjEuRXhwbGFpbkFjY2Vzc1JlcXVlc3QaIy5jbG9ha3Jvb20udjEuRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlIlSKtRgxChBhcHBsaWNhdGlvbjpyZWFkWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUoLT5JMCGToBKiIUL3Blcm1pc3Npb25zL2V4cGxhaW5iBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Application
@@ -636,6 +636,231 @@ export const ListPermissionsResponseSchema: GenMessage<ListPermissionsResponse> 
   messageDesc(file_cloakroom_v1_applications, 19);
 
 /**
+ * @generated from message cloakroom.v1.ExplainAccessRequest
+ */
+export type ExplainAccessRequest = Message<"cloakroom.v1.ExplainAccessRequest"> & {
+  /**
+   * The token. Either it or containers.
+   *
+   * @generated from field: optional string token_id = 1;
+   */
+  tokenId?: string | undefined;
+
+  /**
+   * The containers that a token would have.
+   *
+   * @generated from field: repeated string containers = 2;
+   */
+  containers: string[];
+
+  /**
+   * A permission on tokens. Default token:read.
+   *
+   * @generated from field: optional string permission = 3;
+   */
+  permission?: string | undefined;
+
+  /**
+   * Only this application. Default: all, newest first.
+   *
+   * @generated from field: optional string application_id = 4;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * Rights that no application has yet, in place of applications.
+   *
+   * @generated from field: cloakroom.v1.AccessDraft draft = 5;
+   */
+  draft?: AccessDraft | undefined;
+
+  /**
+   * Default 1.
+   *
+   * @generated from field: optional int32 page = 6;
+   */
+  page?: number | undefined;
+
+  /**
+   * Default 20.
+   *
+   * @generated from field: optional int32 size = 7;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessRequest.
+ * Use `create(ExplainAccessRequestSchema)` to create a new message.
+ */
+export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 20);
+
+/**
+ * The rights of an application before it is saved.
+ *
+ * @generated from message cloakroom.v1.AccessDraft
+ */
+export type AccessDraft = Message<"cloakroom.v1.AccessDraft"> & {
+  /**
+   * private, public or management.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Required without rules.
+   *
+   * @generated from field: repeated string permissions = 2;
+   */
+  permissions: string[];
+
+  /**
+   * Required without permissions.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessRule rules = 3;
+   */
+  rules: AccessRule[];
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessDraft.
+ * Use `create(AccessDraftSchema)` to create a new message.
+ */
+export const AccessDraftSchema: GenMessage<AccessDraft> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 21);
+
+/**
+ * @generated from message cloakroom.v1.ExplainAccessResponse
+ */
+export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"> & {
+  /**
+   * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
+   */
+  pagination?: OffsetPage | undefined;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ExplainedAccess data = 2;
+   */
+  data: ExplainedAccess[];
+
+  /**
+   * What members of each role see of the token.
+   *
+   * @generated from field: repeated cloakroom.v1.RoleAccess roles = 3;
+   */
+  roles: RoleAccess[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessResponse.
+ * Use `create(ExplainAccessResponseSchema)` to create a new message.
+ */
+export const ExplainAccessResponseSchema: GenMessage<ExplainAccessResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 22);
+
+/**
+ * @generated from message cloakroom.v1.ExplainedAccess
+ */
+export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
+  /**
+   * Absent for a draft, as name and type are.
+   *
+   * @generated from field: optional string application_id = 1;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string type = 3;
+   */
+  type?: string | undefined;
+
+  /**
+   * The number of its keys. Without one nothing can call as the application.
+   *
+   * @generated from field: int32 keys = 4;
+   */
+  keys: number;
+
+  /**
+   * redact, mask or reveal. Absent: refused.
+   *
+   * @generated from field: optional string transform = 5;
+   */
+  transform?: string | undefined;
+
+  /**
+   * All rules by priority, and at the end the permissions that need no rule.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessStep steps = 6;
+   */
+  steps: AccessStep[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainedAccess.
+ * Use `create(ExplainedAccessSchema)` to create a new message.
+ */
+export const ExplainedAccessSchema: GenMessage<ExplainedAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 23);
+
+/**
+ * @generated from message cloakroom.v1.AccessStep
+ */
+export type AccessStep = Message<"cloakroom.v1.AccessStep"> & {
+  /**
+   * Absent for the permissions that need no rule.
+   *
+   * @generated from field: cloakroom.v1.AccessRule rule = 1;
+   */
+  rule?: AccessRule | undefined;
+
+  /**
+   * decides, no_permission, outside_container, condition_failed or not_reached.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessStep.
+ * Use `create(AccessStepSchema)` to create a new message.
+ */
+export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 24);
+
+/**
+ * @generated from message cloakroom.v1.RoleAccess
+ */
+export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
+  /**
+   * @generated from field: string role = 1;
+   */
+  role: string;
+
+  /**
+   * redact or mask. Absent: refused.
+   *
+   * @generated from field: optional string transform = 2;
+   */
+  transform?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.RoleAccess.
+ * Use `create(RoleAccessSchema)` to create a new message.
+ */
+export const RoleAccessSchema: GenMessage<RoleAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 25);
+
+/**
  * Applications hold the permissions and access rules that their keys act under.
  *
  * @generated from service cloakroom.v1.ApplicationService
@@ -780,6 +1005,17 @@ export const PermissionService: GenService<{
     methodKind: "unary";
     input: typeof ListPermissionsRequestSchema;
     output: typeof ListPermissionsResponseSchema;
+  },
+  /**
+   * Explains what applications may do with a token, rule by rule, by the code that decides it. Shows no value. With a
+   * token_id the caller must be able to read the token.
+   *
+   * @generated from rpc cloakroom.v1.PermissionService.ExplainAccess
+   */
+  explainAccess: {
+    methodKind: "unary";
+    input: typeof ExplainAccessRequestSchema;
+    output: typeof ExplainAccessResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_cloakroom_v1_applications, 2);

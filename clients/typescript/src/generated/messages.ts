@@ -35,6 +35,16 @@ export interface AccessConditionInput {
   readonly value: string;
 }
 
+/** The rights of an application before it is saved. */
+export interface AccessDraftInput {
+  /** private, public or management. */
+  readonly type: "private" | "public" | "management";
+  /** Required without rules. */
+  readonly permissions?: readonly string[] | undefined;
+  /** Required without permissions. */
+  readonly rules?: readonly AccessRuleInput[] | undefined;
+}
+
 /** Grants permissions on the containers below a path, and defines what a read shows. The rules of an application are tried in order of priority; the first matching rule with the permission decides. */
 export interface AccessRule {
   readonly description?: string | undefined;
@@ -65,6 +75,13 @@ export interface AccessRuleInput {
   readonly permissions: readonly string[];
   /** Shows values in the clear only to requests with the header X-Cloakroom-Reason. For the transform reveal. */
   readonly requiresReason?: boolean | undefined;
+}
+
+export interface AccessStep {
+  /** Absent for the permissions that need no rule. */
+  readonly rule?: AccessRule | undefined;
+  /** decides, no_permission, outside_container, condition_failed or not_reached. */
+  readonly outcome: string;
 }
 
 export interface Application {
@@ -355,6 +372,36 @@ export interface CreateTransactionInput {
   readonly previousSchemeTransactionId?: string | undefined;
   /** The id of a 3DS session, or an object with it. */
   readonly threeDSessionId?: JsonInput | undefined;
+}
+
+export interface ExplainAccessInput {
+  /** The token. Either it or containers. */
+  readonly tokenId?: TokenId | undefined;
+  /** The containers that a token would have. */
+  readonly containers?: readonly string[] | undefined;
+  /** A permission on tokens. Default token:read. */
+  readonly permission?: string | undefined;
+  /** Only this application. Default: all, newest first. */
+  readonly applicationId?: ApplicationId | undefined;
+  /** Rights that no application has yet, in place of applications. */
+  readonly draft?: AccessDraftInput | undefined;
+  /** Default 1. */
+  readonly page?: number | undefined;
+  /** Default 20. */
+  readonly size?: number | undefined;
+}
+
+export interface ExplainedAccess {
+  /** Absent for a draft, as name and type are. */
+  readonly applicationId?: ApplicationId | undefined;
+  readonly name?: string | undefined;
+  readonly type?: string | undefined;
+  /** The number of its keys. Without one nothing can call as the application. */
+  readonly keys: number;
+  /** redact, mask or reveal. Absent: refused. */
+  readonly transform?: string | undefined;
+  /** All rules by priority, and at the end the permissions that need no rule. */
+  readonly steps: readonly AccessStep[];
 }
 
 /** A failed run. It is kept for a day, and at most the last 20 of each reactor or proxy. */

@@ -13,6 +13,10 @@ export const applicationShape: Shape = { texts: "id tenantId name type", lists: 
 
 export const permissionShape: Shape = { texts: "type description", lists: "applicationTypes" };
 
+export const accessStepShape: Shape = { texts: "outcome", nested: { rule: accessRuleShape } };
+
+export const explainedAccessShape: Shape = { numbers: "keys", lists: "steps", nested: { steps: accessStepShape } };
+
 export const sessionShape: Shape = { texts: "sessionKey nonce", times: "expiresAt" };
 
 export const proxyShape: Shape = { texts: "id tenantId name key destinationUrl state", lists: "requestTransforms responseTransforms", maps: "configuration", flags: "requireAuth disableDetokenization", times: "createdAt modifiedAt" };

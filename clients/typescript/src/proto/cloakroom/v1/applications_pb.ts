@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/applications.proto.
  */
 export const file_cloakroom_v1_applications: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEimAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBgoEX2tleUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnkijgIKCkFjY2Vzc1J1bGUSGAoLZGVzY3JpcHRpb24YASABKAlIAIgBARIQCghwcmlvcml0eRgCIAEoBRIWCgljb250YWluZXIYAyABKAlIAYgBARIxCgpjb25kaXRpb25zGAQgAygLMh0uY2xvYWtyb29tLnYxLkFjY2Vzc0NvbmRpdGlvbhIWCgl0cmFuc2Zvcm0YBSABKAlIAogBARITCgtwZXJtaXNzaW9ucxgGIAMoCRIcCg9yZXF1aXJlc19yZWFzb24YByABKAhIA4gBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtQhIKEF9yZXF1aXJlc19yZWFzb24iRQoPQWNjZXNzQ29uZGl0aW9uEhEKCWF0dHJpYnV0ZRgBIAEoCRIQCghvcGVyYXRvchgCIAEoCRINCgV2YWx1ZRgDIAEoCSKhAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5IkoKClBlcm1pc3Npb24SDAoEdHlwZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIZChFhcHBsaWNhdGlvbl90eXBlcxgDIAMoCSK1AQoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZV9rZXkYBSABKAhIAIgBARIXCg9hbGxvd2VkX29yaWdpbnMYBiADKAlCDQoLX2NyZWF0ZV9rZXkiawoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSCgoCaWQYASADKAkSDAoEdHlwZRgCIAMoCRIRCgRwYWdlGAMgASgFSACIAQESEQoEc2l6ZRgEIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplInEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiIjChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAkiHAoaR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QiiwEKGFVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC3Blcm1pc3Npb25zGAMgAygJEicKBXJ1bGVzGAQgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGUSFwoPYWxsb3dlZF9vcmlnaW5zGAUgAygJIi0KH1JlZ2VuZXJhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkiJgoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIikKG0NyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCSJgChpMaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBIKCgJpZBgBIAEoCRIRCgRwYWdlGAIgASgFSACIAQESEQoEc2l6ZRgDIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplIncKG0xpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USKgoEZGF0YRgCIAMoCzIcLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSI2ChhHZXRBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIjkKG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiTAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBIdChBhcHBsaWNhdGlvbl90eXBlGAEgASgJSACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uMpAFChJBcHBsaWNhdGlvblNlcnZpY2USVgoRQ3JlYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uEmEKEExpc3RBcHBsaWNhdGlvbnMSJS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlElAKDkdldEFwcGxpY2F0aW9uEiMuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJaChNHZXRBcHBsaWNhdGlvbkJ5S2V5EiguY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uElYKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJkChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJTChFEZWxldGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkymgMKFUFwcGxpY2F0aW9uS2V5U2VydmljZRJfChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSagoTTGlzdEFwcGxpY2F0aW9uS2V5cxIoLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USWQoRR2V0QXBwbGljYXRpb25LZXkSJi5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5ElkKFERlbGV0ZUFwcGxpY2F0aW9uS2V5EikuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eTJzChFQZXJtaXNzaW9uU2VydmljZRJeCg9MaXN0UGVybWlzc2lvbnMSJC5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVxdWVzdBolLmNsb2Frcm9vbS52MS5MaXN0UGVybWlzc2lvbnNSZXNwb25zZWIGcHJvdG8z", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("Ch9jbG9ha3Jvb20vdjEvYXBwbGljYXRpb25zLnByb3RvEgxjbG9ha3Jvb20udjEimAMKC0FwcGxpY2F0aW9uEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhAKA2tleRgEIAEoCUgAiAEBEioKBGtleXMYBSADKAsyHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSDAoEdHlwZRgGIAEoCRITCgtwZXJtaXNzaW9ucxgHIAMoCRInCgVydWxlcxgIIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZWRfYnkYCSABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgttb2RpZmllZF9ieRgLIAEoCUgCiAEBEi8KC21vZGlmaWVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9hbGxvd2VkX29yaWdpbnMYDSADKAlCBgoEX2tleUINCgtfY3JlYXRlZF9ieUIOCgxfbW9kaWZpZWRfYnkijgIKCkFjY2Vzc1J1bGUSGAoLZGVzY3JpcHRpb24YASABKAlIAIgBARIQCghwcmlvcml0eRgCIAEoBRIWCgljb250YWluZXIYAyABKAlIAYgBARIxCgpjb25kaXRpb25zGAQgAygLMh0uY2xvYWtyb29tLnYxLkFjY2Vzc0NvbmRpdGlvbhIWCgl0cmFuc2Zvcm0YBSABKAlIAogBARITCgtwZXJtaXNzaW9ucxgGIAMoCRIcCg9yZXF1aXJlc19yZWFzb24YByABKAhIA4gBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2NvbnRhaW5lckIMCgpfdHJhbnNmb3JtQhIKEF9yZXF1aXJlc19yZWFzb24iRQoPQWNjZXNzQ29uZGl0aW9uEhEKCWF0dHJpYnV0ZRgBIAEoCRIQCghvcGVyYXRvchgCIAEoCRINCgV2YWx1ZRgDIAEoCSKhAQoOQXBwbGljYXRpb25LZXkSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhcKCmNyZWF0ZWRfYnkYBCABKAlIAYgBARIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC19jcmVhdGVkX2J5IkoKClBlcm1pc3Npb24SDAoEdHlwZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIZChFhcHBsaWNhdGlvbl90eXBlcxgDIAMoCSK1AQoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSDAoEdHlwZRgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRInCgVydWxlcxgEIAMoCzIYLmNsb2Frcm9vbS52MS5BY2Nlc3NSdWxlEhcKCmNyZWF0ZV9rZXkYBSABKAhIAIgBARIXCg9hbGxvd2VkX29yaWdpbnMYBiADKAlCDQoLX2NyZWF0ZV9rZXkiawoXTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QSCgoCaWQYASADKAkSDAoEdHlwZRgCIAMoCRIRCgRwYWdlGAMgASgFSACIAQESEQoEc2l6ZRgEIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplInEKGExpc3RBcHBsaWNhdGlvbnNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USJwoEZGF0YRgCIAMoCzIZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbiIjChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSCgoCaWQYASABKAkiHAoaR2V0QXBwbGljYXRpb25CeUtleVJlcXVlc3QiiwEKGFVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC3Blcm1pc3Npb25zGAMgAygJEicKBXJ1bGVzGAQgAygLMhguY2xvYWtyb29tLnYxLkFjY2Vzc1J1bGUSFwoPYWxsb3dlZF9vcmlnaW5zGAUgAygJIi0KH1JlZ2VuZXJhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkiJgoYRGVsZXRlQXBwbGljYXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIikKG0NyZWF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCSJgChpMaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBIKCgJpZBgBIAEoCRIRCgRwYWdlGAIgASgFSACIAQESEQoEc2l6ZRgDIAEoBUgBiAEBQgcKBV9wYWdlQgcKBV9zaXplIncKG0xpc3RBcHBsaWNhdGlvbktleXNSZXNwb25zZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLk9mZnNldFBhZ2USKgoEZGF0YRgCIAMoCzIcLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbktleSI2ChhHZXRBcHBsaWNhdGlvbktleVJlcXVlc3QSCgoCaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIjkKG0RlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiTAoWTGlzdFBlcm1pc3Npb25zUmVxdWVzdBIdChBhcHBsaWNhdGlvbl90eXBlGAEgASgJSACIAQFCEwoRX2FwcGxpY2F0aW9uX3R5cGUiQQoXTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USJgoEZGF0YRgBIAMoCzIYLmNsb2Frcm9vbS52MS5QZXJtaXNzaW9uIogCChRFeHBsYWluQWNjZXNzUmVxdWVzdBIVCgh0b2tlbl9pZBgBIAEoCUgAiAEBEhIKCmNvbnRhaW5lcnMYAiADKAkSFwoKcGVybWlzc2lvbhgDIAEoCUgBiAEBEhsKDmFwcGxpY2F0aW9uX2lkGAQgASgJSAKIAQESKAoFZHJhZnQYBSABKAsyGS5jbG9ha3Jvb20udjEuQWNjZXNzRHJhZnQSEQoEcGFnZRgGIAEoBUgDiAEBEhEKBHNpemUYByABKAVIBIgBAUILCglfdG9rZW5faWRCDQoLX3Blcm1pc3Npb25CEQoPX2FwcGxpY2F0aW9uX2lkQgcKBV9wYWdlQgcKBV9zaXplIlkKC0FjY2Vzc0RyYWZ0EgwKBHR5cGUYASABKAkSEwoLcGVybWlzc2lvbnMYAiADKAkSJwoFcnVsZXMYAyADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZSKbAQoVRXhwbGFpbkFjY2Vzc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIrCgRkYXRhGAIgAygLMh0uY2xvYWtyb29tLnYxLkV4cGxhaW5lZEFjY2VzcxInCgVyb2xlcxgDIAMoCzIYLmNsb2Frcm9vbS52MS5Sb2xlQWNjZXNzItYBCg9FeHBsYWluZWRBY2Nlc3MSGwoOYXBwbGljYXRpb25faWQYASABKAlIAIgBARIRCgRuYW1lGAIgASgJSAGIAQESEQoEdHlwZRgDIAEoCUgCiAEBEgwKBGtleXMYBCABKAUSFgoJdHJhbnNmb3JtGAUgASgJSAOIAQESJwoFc3RlcHMYBiADKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzU3RlcEIRCg9fYXBwbGljYXRpb25faWRCBwoFX25hbWVCBwoFX3R5cGVCDAoKX3RyYW5zZm9ybSJFCgpBY2Nlc3NTdGVwEiYKBHJ1bGUYASABKAsyGC5jbG9ha3Jvb20udjEuQWNjZXNzUnVsZRIPCgdvdXRjb21lGAIgASgJIkAKClJvbGVBY2Nlc3MSDAoEcm9sZRgBIAEoCRIWCgl0cmFuc2Zvcm0YAiABKAlIAIgBAUIMCgpfdHJhbnNmb3JtMpAFChJBcHBsaWNhdGlvblNlcnZpY2USVgoRQ3JlYXRlQXBwbGljYXRpb24SJi5jbG9ha3Jvb20udjEuQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uEmEKEExpc3RBcHBsaWNhdGlvbnMSJS5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlElAKDkdldEFwcGxpY2F0aW9uEiMuY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJaChNHZXRBcHBsaWNhdGlvbkJ5S2V5EiguY2xvYWtyb29tLnYxLkdldEFwcGxpY2F0aW9uQnlLZXlSZXF1ZXN0GhkuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uElYKEVVwZGF0ZUFwcGxpY2F0aW9uEiYuY2xvYWtyb29tLnYxLlVwZGF0ZUFwcGxpY2F0aW9uUmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJkChhSZWdlbmVyYXRlQXBwbGljYXRpb25LZXkSLS5jbG9ha3Jvb20udjEuUmVnZW5lcmF0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoZLmNsb2Frcm9vbS52MS5BcHBsaWNhdGlvbhJTChFEZWxldGVBcHBsaWNhdGlvbhImLmNsb2Frcm9vbS52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkymgMKFUFwcGxpY2F0aW9uS2V5U2VydmljZRJfChRDcmVhdGVBcHBsaWNhdGlvbktleRIpLmNsb2Frcm9vbS52MS5DcmVhdGVBcHBsaWNhdGlvbktleVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuQXBwbGljYXRpb25LZXkSagoTTGlzdEFwcGxpY2F0aW9uS2V5cxIoLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVxdWVzdBopLmNsb2Frcm9vbS52MS5MaXN0QXBwbGljYXRpb25LZXlzUmVzcG9uc2USWQoRR2V0QXBwbGljYXRpb25LZXkSJi5jbG9ha3Jvb20udjEuR2V0QXBwbGljYXRpb25LZXlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLkFwcGxpY2F0aW9uS2V5ElkKFERlbGV0ZUFwcGxpY2F0aW9uS2V5EikuY2xvYWtyb29tLnYxLkRlbGV0ZUFwcGxpY2F0aW9uS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eTLNAQoRUGVybWlzc2lvblNlcnZpY2USXgoPTGlzdFBlcm1pc3Npb25zEiQuY2xvYWtyb29tLnYxLkxpc3RQZXJtaXNzaW9uc1JlcXVlc3QaJS5jbG9ha3Jvb20udjEuTGlzdFBlcm1pc3Npb25zUmVzcG9uc2USWAoNRXhwbGFpbkFjY2VzcxIiLmNsb2Frcm9vbS52MS5FeHBsYWluQWNjZXNzUmVxdWVzdBojLmNsb2Frcm9vbS52MS5FeHBsYWluQWNjZXNzUmVzcG9uc2ViBnByb3RvMw", [file_cloakroom_v1_pagination, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Application
@@ -633,6 +633,231 @@ export const ListPermissionsResponseSchema: GenMessage<ListPermissionsResponse> 
   messageDesc(file_cloakroom_v1_applications, 19);
 
 /**
+ * @generated from message cloakroom.v1.ExplainAccessRequest
+ */
+export type ExplainAccessRequest = Message<"cloakroom.v1.ExplainAccessRequest"> & {
+  /**
+   * The token. Either it or containers.
+   *
+   * @generated from field: optional string token_id = 1;
+   */
+  tokenId?: string | undefined;
+
+  /**
+   * The containers that a token would have.
+   *
+   * @generated from field: repeated string containers = 2;
+   */
+  containers: string[];
+
+  /**
+   * A permission on tokens. Default token:read.
+   *
+   * @generated from field: optional string permission = 3;
+   */
+  permission?: string | undefined;
+
+  /**
+   * Only this application. Default: all, newest first.
+   *
+   * @generated from field: optional string application_id = 4;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * Rights that no application has yet, in place of applications.
+   *
+   * @generated from field: cloakroom.v1.AccessDraft draft = 5;
+   */
+  draft?: AccessDraft | undefined;
+
+  /**
+   * Default 1.
+   *
+   * @generated from field: optional int32 page = 6;
+   */
+  page?: number | undefined;
+
+  /**
+   * Default 20.
+   *
+   * @generated from field: optional int32 size = 7;
+   */
+  size?: number | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessRequest.
+ * Use `create(ExplainAccessRequestSchema)` to create a new message.
+ */
+export const ExplainAccessRequestSchema: GenMessage<ExplainAccessRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 20);
+
+/**
+ * The rights of an application before it is saved.
+ *
+ * @generated from message cloakroom.v1.AccessDraft
+ */
+export type AccessDraft = Message<"cloakroom.v1.AccessDraft"> & {
+  /**
+   * private, public or management.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Required without rules.
+   *
+   * @generated from field: repeated string permissions = 2;
+   */
+  permissions: string[];
+
+  /**
+   * Required without permissions.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessRule rules = 3;
+   */
+  rules: AccessRule[];
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessDraft.
+ * Use `create(AccessDraftSchema)` to create a new message.
+ */
+export const AccessDraftSchema: GenMessage<AccessDraft> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 21);
+
+/**
+ * @generated from message cloakroom.v1.ExplainAccessResponse
+ */
+export type ExplainAccessResponse = Message<"cloakroom.v1.ExplainAccessResponse"> & {
+  /**
+   * @generated from field: cloakroom.v1.OffsetPage pagination = 1;
+   */
+  pagination?: OffsetPage | undefined;
+
+  /**
+   * @generated from field: repeated cloakroom.v1.ExplainedAccess data = 2;
+   */
+  data: ExplainedAccess[];
+
+  /**
+   * What members of each role see of the token.
+   *
+   * @generated from field: repeated cloakroom.v1.RoleAccess roles = 3;
+   */
+  roles: RoleAccess[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainAccessResponse.
+ * Use `create(ExplainAccessResponseSchema)` to create a new message.
+ */
+export const ExplainAccessResponseSchema: GenMessage<ExplainAccessResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 22);
+
+/**
+ * @generated from message cloakroom.v1.ExplainedAccess
+ */
+export type ExplainedAccess = Message<"cloakroom.v1.ExplainedAccess"> & {
+  /**
+   * Absent for a draft, as name and type are.
+   *
+   * @generated from field: optional string application_id = 1;
+   */
+  applicationId?: string | undefined;
+
+  /**
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * @generated from field: optional string type = 3;
+   */
+  type?: string | undefined;
+
+  /**
+   * The number of its keys. Without one nothing can call as the application.
+   *
+   * @generated from field: int32 keys = 4;
+   */
+  keys: number;
+
+  /**
+   * redact, mask or reveal. Absent: refused.
+   *
+   * @generated from field: optional string transform = 5;
+   */
+  transform?: string | undefined;
+
+  /**
+   * All rules by priority, and at the end the permissions that need no rule.
+   *
+   * @generated from field: repeated cloakroom.v1.AccessStep steps = 6;
+   */
+  steps: AccessStep[];
+};
+
+/**
+ * Describes the message cloakroom.v1.ExplainedAccess.
+ * Use `create(ExplainedAccessSchema)` to create a new message.
+ */
+export const ExplainedAccessSchema: GenMessage<ExplainedAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 23);
+
+/**
+ * @generated from message cloakroom.v1.AccessStep
+ */
+export type AccessStep = Message<"cloakroom.v1.AccessStep"> & {
+  /**
+   * Absent for the permissions that need no rule.
+   *
+   * @generated from field: cloakroom.v1.AccessRule rule = 1;
+   */
+  rule?: AccessRule | undefined;
+
+  /**
+   * decides, no_permission, outside_container, condition_failed or not_reached.
+   *
+   * @generated from field: string outcome = 2;
+   */
+  outcome: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.AccessStep.
+ * Use `create(AccessStepSchema)` to create a new message.
+ */
+export const AccessStepSchema: GenMessage<AccessStep> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 24);
+
+/**
+ * @generated from message cloakroom.v1.RoleAccess
+ */
+export type RoleAccess = Message<"cloakroom.v1.RoleAccess"> & {
+  /**
+   * @generated from field: string role = 1;
+   */
+  role: string;
+
+  /**
+   * redact or mask. Absent: refused.
+   *
+   * @generated from field: optional string transform = 2;
+   */
+  transform?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.RoleAccess.
+ * Use `create(RoleAccessSchema)` to create a new message.
+ */
+export const RoleAccessSchema: GenMessage<RoleAccess> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_applications, 25);
+
+/**
  * Applications hold the permissions and access rules that their keys act under.
  *
  * @generated from service cloakroom.v1.ApplicationService
@@ -777,6 +1002,17 @@ export const PermissionService: GenService<{
     methodKind: "unary";
     input: typeof ListPermissionsRequestSchema;
     output: typeof ListPermissionsResponseSchema;
+  },
+  /**
+   * Explains what applications may do with a token, rule by rule, by the code that decides it. Shows no value. With a
+   * token_id the caller must be able to read the token.
+   *
+   * @generated from rpc cloakroom.v1.PermissionService.ExplainAccess
+   */
+  explainAccess: {
+    methodKind: "unary";
+    input: typeof ExplainAccessRequestSchema;
+    output: typeof ExplainAccessResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_cloakroom_v1_applications, 2);

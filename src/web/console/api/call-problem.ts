@@ -1,0 +1,48 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "../../../../clients/typescript/src/proto/google/rpc/error_details_pb.js";
+
+/** A failed call, in the words and parts that screens show. */
+export interface CallProblem {
+  readonly kind: "denied" | "not_found" | "invalid" | "limited" | "unavailable" | "failed";
+  readonly message: string;
+  /** Messages by the field's name, as the API names it: `rules[0].container`. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** For the operator, who finds the call by it. */
+  readonly traceId: string | undefined;
+  /** Seconds after which a retry makes sense. */
+  readonly retryAfter: number | undefined;
+}
+
+const KINDS: Readonly<Partial<Record<Code, CallProblem["kind"]>>> = {
+  [Code.PermissionDenied]: "denied",
+  [Code.NotFound]: "not_found",
+  [Code.InvalidArgument]: "invalid",
+  [Code.FailedPrecondition]: "invalid",
+  [Code.AlreadyExists]: "invalid",
+  [Code.Aborted]: "invalid",
+  [Code.ResourceExhausted]: "limited",
+  [Code.Unavailable]: "unavailable",
+  [Code.DeadlineExceeded]: "unavailable",
+};
+/** What a failed connection is reported as. The vault's own errors of these codes have an ErrorInfo. */
+const OF_NETWORK: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.Unavailable, Code.DeadlineExceeded]);
+
+export function problemOf(error: unknown): CallProblem {
+  const found = ConnectError.from(error);
+  const [info] = found.findDetails(ErrorInfoSchema);
+  const [retry] = found.findDetails(RetryInfoSchema);
+  const violations = found.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+  const isNetwork = info === undefined && OF_NETWORK.has(found.code);
+  const kind = isNetwork ? "unavailable" : (KINDS[found.code] ?? "failed");
+  return {
+    kind,
+    message: isNetwork ? "The vault does not respond." : found.rawMessage,
+    fields: new Map(violations.map(({ field, description }) => [field, description])),
+    traceId: info?.metadata.trace_id,
+    retryAfter: retry?.retryDelay === undefined ? undefined : Number(retry.retryDelay.seconds),
+  };
+}

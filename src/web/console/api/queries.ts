@@ -1,0 +1,87 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useSession } from "../session.js";
+import { type CallProblem, problemOf } from "./call-problem.js";
+
+/** Tries a read again only if the vault was too busy or away. Changes are never repeated. */
+const TRIES = 2;
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        retry: (failures, error) => failures < TRIES && problemOf(error).kind === "unavailable",
+        // A call keeps the sign-in alive, so a page makes none without its person.
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: false,
+      },
+      mutations: { retry: false },
+    },
+  });
+}
+
+/** The operation's name in roles and errors, such as TokenService/GetToken. */
+export function operationOf({ parent, name }: DescMethodUnary): string {
+  return `${parent.name}/${name}`;
+}
+
+/** A read of the API, and whether the person's role allows it. */
+export interface Read<T> {
+  readonly operation: string;
+  readonly isAllowed: boolean;
+  readonly data: T | undefined;
+  readonly problem: CallProblem | undefined;
+  readonly isFetching: boolean;
+  refetch(): void;
+}
+
+interface ReadOptions {
+  /** Whether the input is complete. Default: true. */
+  readonly enabled?: boolean;
+}
+
+/** Reads, unless the role forbids it: such a call would be refused, and logged as a refusal. */
+export function useRead<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  input: MessageInitShape<I>,
+  { enabled = true }: ReadOptions = {},
+): Read<MessageShape<O>> {
+  const operation = operationOf(method);
+  const isAllowed = useSession().can(operation);
+  const query = useQuery(method, input, { enabled: enabled && isAllowed });
+  return {
+    ...{ operation, isAllowed, data: query.data, isFetching: query.isFetching },
+    problem: query.error ? problemOf(query.error) : undefined,
+    refetch: () => void query.refetch(),
+  };
+}
+
+/** A change by the API, and whether the person's role allows it. */
+export interface Change<I extends DescMessage, O extends DescMessage> {
+  readonly isAllowed: boolean;
+  readonly operation: string;
+  readonly isPending: boolean;
+  readonly problem: CallProblem | undefined;
+  run(input: MessageInitShape<I>, onDone?: (output: MessageShape<O>) => void): void;
+  reset(): void;
+}
+
+/** A change. Everything that screens show is read again after it. */
+export function useChange<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>): Change<I, O> {
+  const client = useQueryClient();
+  const operation = operationOf(method);
+  const mutation = useMutation(method, { gcTime: 0 });
+  return {
+    ...{ operation, isAllowed: useSession().can(operation), isPending: mutation.isPending, reset: mutation.reset },
+    problem: mutation.error ? problemOf(mutation.error) : undefined,
+    run(input, onDone) {
+      mutation.mutate(input, {
+        onSuccess(output) {
+          onDone?.(output);
+          void client.invalidateQueries();
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+
+/** What the session learns from calls. */
+export interface CallObserver {
+  /** The server has answered a call of the person who is signed in. */
+  onAnswered(): void;
+  /** The server does not know the person any more. */
+  onSignedOut(): void;
+}
+
+/** Calls of this service are part of signing in: their errors say nothing about the sign-in that a page has. */
+const SIGN_IN_SERVICE = "cloakroom.v1.SignInService";
+
+/** Calls the vault that the page comes from, as the person whose sign-in the browser's cookie has. */
+export function createConsoleTransport(observer: CallObserver): Transport {
+  const addHeader: Interceptor = (next) => (request) => {
+    request.header.set("X-Cloakroom-Console", "1");
+    return next(request);
+  };
+  const observe: Interceptor = (next) => async (request) => {
+    try {
+      const response = await next(request);
+      if (request.service.typeName !== SIGN_IN_SERVICE) observer.onAnswered();
+      return response;
+    } catch (error) {
+      const isSignedOut = ConnectError.from(error).code === Code.Unauthenticated;
+      if (isSignedOut && request.service.typeName !== SIGN_IN_SERVICE) observer.onSignedOut();
+      throw error;
+    }
+  };
+  return createConnectTransport({
+    baseUrl: location.origin,
+    useBinaryFormat: true,
+    defaultTimeoutMs: 40_000,
+    interceptors: [observe, addHeader],
+  });
+}

@@ -1,0 +1,46 @@
+import { type ReactNode, useState } from "react";
+import type { CallProblem } from "../api/call-problem.js";
+import { Overlay } from "./overlay.js";
+import { ProblemNote } from "./problem-note.js";
+
+interface ConfirmProps {
+  /** The button's text, such as "Delete". */
+  readonly action: string;
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly problem: CallProblem | undefined;
+  readonly isPending: boolean;
+  /** Calls `done` once the change is made. */
+  readonly onConfirm: (done: () => void) => void;
+}
+
+/** A button for a change that cannot be undone. It asks first. */
+export function Confirm({ action, title, children, problem, isPending, onConfirm }: ConfirmProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="danger" onClick={() => setOpen(true)}>
+        {action}
+      </button>
+      {isOpen && (
+        <Overlay title={title} onClose={() => setOpen(false)}>
+          {children}
+          {problem && <ProblemNote problem={problem} />}
+          <div className="actions">
+            <button type="button" onClick={() => setOpen(false)}>
+              Cancel
+            </button>
+            <button
+              type="button"
+              className="danger"
+              disabled={isPending}
+              onClick={() => onConfirm(() => setOpen(false))}
+            >
+              {action}
+            </button>
+          </div>
+        </Overlay>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import { useEffect, useState } from "react";
+import type { CallProblem } from "../api/call-problem.js";
+
+interface ProblemNoteProps {
+  readonly problem: CallProblem;
+  readonly retry?: () => void;
+}
+
+/** A failed call: what is wrong, its trace id, and a retry where that makes sense. */
+export function ProblemNote({ problem, retry }: ProblemNoteProps) {
+  const wait = useCountdown(problem.retryAfter ?? 0);
+  const isRetryable = retry !== undefined && problem.kind !== "denied" && problem.kind !== "invalid";
+  return (
+    <div className="note problem" role="alert">
+      <p>{problem.message}</p>
+      {problem.fields.size > 0 && (
+        <ul>
+          {[...problem.fields].map(([field, text]) => (
+            <li key={field}>
+              <code>{field}</code> {text}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem.traceId && (
+        <p className="quiet">
+          Trace <code>{problem.traceId}</code>
+        </p>
+      )}
+      {isRetryable && (
+        <button type="button" onClick={retry} disabled={wait > 0}>
+          {wait > 0 ? `Try again in ${wait} s` : "Try again"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Seconds left of a wait that begins when it is first shown. */
+function useCountdown(seconds: number): number {
+  const [left, setLeft] = useState(seconds);
+  useEffect(() => {
+    if (left <= 0) return undefined;
+    const timer = setTimeout(() => setLeft(left - 1), 1_000);
+    return () => clearTimeout(timer);
+  }, [left]);
+  return left;
+}

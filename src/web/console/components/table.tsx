@@ -1,0 +1,67 @@
+import type { ReactNode } from "react";
+
+interface Column<T> {
+  readonly head: string;
+  readonly cell: (row: T) => ReactNode;
+  /** Numbers are set flush right. */
+  readonly isNumber?: boolean;
+}
+
+interface TableProps<T> {
+  /** What the table lists, for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+}
+
+/** A table that scrolls sideways in its own region if the window is narrow. */
+export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard (WCAG 2.1.1)
+    <section className="scroll" aria-label={`Table: ${label}`} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ head, isNumber }) => (
+              <th key={head} scope="col" className={isNumber ? "number" : undefined}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ head, cell, isNumber }) => (
+                <td key={head} className={isNumber ? "number" : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface PairsProps {
+  readonly pairs: readonly (readonly [string, ReactNode])[];
+}
+
+/** Names and values of one entity. Values that are absent are left out. */
+export function Pairs({ pairs }: PairsProps) {
+  return (
+    <dl className="pairs">
+      {pairs
+        .filter(([, value]) => value !== undefined && value !== "")
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,88 @@
+import { Link } from "wouter";
+import type {
+  ExplainAccessResponse,
+  ExplainedAccess,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { Empty } from "../../components/loaded.js";
+import { OffsetPages } from "../../components/pages.js";
+import { Table } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { outcomeOf, reasonOf, sightOf } from "./explanation-text.js";
+
+interface AccessTableProps {
+  readonly found: ExplainAccessResponse;
+  readonly permission: string;
+  /** Those of the token, if known. */
+  readonly containers: readonly string[];
+}
+
+/** What each application sees, with every rule and its part in that; and what people see. */
+export function AccessTable({ found, permission, containers }: AccessTableProps) {
+  const { data, roles, pagination } = found;
+  return (
+    <>
+      {data.length === 0 ? (
+        <Empty>
+          <p>There are no applications, so no program can call the vault.</p>
+        </Empty>
+      ) : (
+        <Table
+          label="Access of applications"
+          rows={data}
+          keyOf={({ applicationId }) => applicationId ?? "draft"}
+          columns={[
+            { head: "Application", cell: (access) => <ApplicationLink {...access} /> },
+            { head: "Sees", cell: ({ transform }) => <Sight transform={transform} /> },
+            { head: "Because", cell: (access) => <Reason {...{ access, permission, containers }} /> },
+          ]}
+        />
+      )}
+      <OffsetPages page={pagination} />
+      <p className="quiet">People: {roles.map(({ role, transform }) => `${role} ${sightOf(transform)}`).join("; ")}.</p>
+    </>
+  );
+}
+
+function ApplicationLink({ applicationId, name, type }: ExplainedAccess) {
+  if (applicationId === undefined) return <>These rights</>;
+  return (
+    <>
+      <Link href={`/applications?${new URLSearchParams({ id: applicationId })}`}>
+        <Name>{name ?? applicationId}</Name>
+      </Link>{" "}
+      <span className="quiet">{type}</span>
+    </>
+  );
+}
+
+export function Sight({ transform }: { transform: string | undefined }) {
+  return <span className={transform === "reveal" ? "tag bad" : "tag"}>{sightOf(transform)}</span>;
+}
+
+interface ReasonProps {
+  readonly access: ExplainedAccess;
+  readonly permission: string;
+  readonly containers: readonly string[];
+}
+
+function Reason({ access, permission, containers }: ReasonProps) {
+  return (
+    <details>
+      <summary>{reasonOf(access, permission)}</summary>
+      <ol className="rules">
+        {access.steps.map((step) => (
+          <li key={step.rule?.priority ?? "plain"} data-decides={step.outcome === "decides"}>
+            {step.rule ? `Rule ${step.rule.priority}` : "Permissions without a rule"}
+            {step.rule?.description && (
+              <>
+                {" "}
+                <bdi dir="auto">“{step.rule.description}”</bdi>
+              </>
+            )}
+            : {outcomeOf(step, permission, containers)}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}

@@ -1,0 +1,81 @@
+import type { FormEvent } from "react";
+import { useSearchParams } from "wouter";
+import { PermissionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Choice, TextField } from "../../components/field.js";
+import { Loaded } from "../../components/loaded.js";
+import { usePageNumber } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { useDraft } from "../../use-draft.js";
+import { AccessTable } from "./access-table.js";
+
+const PERMISSIONS = ["read", "search", "use", "create", "update", "delete"].map((name): [string, string] => [
+  `token:${name}`,
+  `token:${name}`,
+]);
+
+/** Who can see a token, or a token in a container; or what one application sees of it. */
+export default function Access() {
+  const [params] = useSearchParams();
+  const [token, container, application] = ["token", "container", "application"].map((name) => params.get(name) ?? "");
+  const permission = params.get("permission") ?? "token:read";
+  const page = usePageNumber();
+  const place = token ? { tokenId: token } : { containers: [container || "/"] };
+  const access = useRead(PermissionService.method.explainAccess, {
+    ...{ ...place, permission, page, size: 50 },
+    ...(application ? { applicationId: application } : {}),
+  });
+  return (
+    <Screen title="Who can see this?">
+      <p className="quiet">
+        The vault's own code decides here as it does for calls. Nothing is opened, and no value is shown.
+      </p>
+      <Question
+        key={params.toString()}
+        asked={{ token: token ?? "", container: container ?? "", application: application ?? "", permission }}
+      />
+      <Loaded read={access} lines={8}>
+        {(found) => <AccessTable found={found} permission={permission} containers={token ? [] : [container || "/"]} />}
+      </Loaded>
+    </Screen>
+  );
+}
+
+interface Asked {
+  readonly token: string;
+  readonly container: string;
+  readonly application: string;
+  readonly permission: string;
+}
+
+function Question({ asked }: { asked: Asked }) {
+  const [, setParams] = useSearchParams();
+  const [draft, set] = useDraft(asked);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const entries = Object.entries(draft).map(([name, value]): [string, string] => [name, value.trim()]);
+    setParams(new URLSearchParams(entries.filter(([, value]) => value !== "")));
+  };
+  return (
+    <form className="filters" aria-label="Question" onSubmit={submit}>
+      <TextField label="Token id" value={draft.token} onChange={set("token")} help="Or a container" />
+      <TextField
+        label="Container"
+        value={draft.container}
+        onChange={set("container")}
+        placeholder="/"
+        help="Of a token that does not exist yet"
+      />
+      <TextField
+        label="Application id"
+        value={draft.application}
+        onChange={set("application")}
+        help="Empty: all applications"
+      />
+      <Choice label="Permission" value={draft.permission} options={PERMISSIONS} onChange={set("permission")} />
+      <button type="submit" className="primary">
+        Explain
+      </button>
+    </form>
+  );
+}

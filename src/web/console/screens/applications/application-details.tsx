@@ -1,0 +1,118 @@
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import {
+  type Application,
+  ApplicationService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Loaded } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { Pairs, Table } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { draftOf, requestOf } from "./application-draft.js";
+import { ApplicationForm } from "./application-form.js";
+import { ApplicationKeys } from "./application-keys.js";
+
+/** One application: its rights and its keys. */
+export function ApplicationDetails({ id }: { id: string }) {
+  const application = useRead(ApplicationService.method.getApplication, { id });
+  return (
+    <Screen
+      title={application.data?.name ?? "Application"}
+      actions={application.data && <DeleteApplication application={application.data} />}
+    >
+      <Loaded read={application} lines={8}>
+        {(found) => (
+          <>
+            <Facts application={found} />
+            <Rights application={found} />
+          </>
+        )}
+      </Loaded>
+      <ApplicationKeys id={id} />
+    </Screen>
+  );
+}
+
+function Facts({ application }: { application: Application }) {
+  const { id, type, allowedOrigins, createdAt, createdBy, modifiedAt } = application;
+  return (
+    <Pairs
+      pairs={[
+        ["Id", <code key="id">{id}</code>],
+        ["Type", type],
+        ["Allowed origins", allowedOrigins.join(", ")],
+        ["Created", <Time key="created" at={createdAt} />],
+        ["By", createdBy && <Name key="by">{createdBy}</Name>],
+        ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
+      ]}
+    />
+  );
+}
+
+function Rights({ application }: { application: Application }) {
+  const update = useChange(ApplicationService.method.updateApplication);
+  const [isEditing, setEditing] = useState(false);
+  const { id, rules, permissions } = application;
+  if (isEditing) {
+    return (
+      <ApplicationForm
+        initial={draftOf(application)}
+        isNew={false}
+        submitText="Save"
+        change={update}
+        onSubmit={(draft) => update.run({ ...requestOf(draft), id }, () => setEditing(false))}
+      />
+    );
+  }
+  // The form knows no conditions, which only sessions have, so it would lose them.
+  const isEditable = update.isAllowed && rules.every(({ conditions }) => conditions.length === 0);
+  return (
+    <section aria-labelledby="rights">
+      <h2 id="rights">Rights</h2>
+      {rules.length > 0 && (
+        <Table
+          label="Access rules"
+          rows={rules}
+          keyOf={({ priority }) => String(priority)}
+          columns={[
+            { head: "Rule", isNumber: true, cell: ({ priority }) => priority },
+            { head: "Container", cell: ({ container }) => <Name>{container ?? ""}</Name> },
+            { head: "Shows", cell: ({ transform }) => transform },
+            { head: "Permissions", cell: ({ permissions: names }) => names.join(", ") },
+            { head: "Description", cell: ({ description }) => <bdi dir="auto">{description}</bdi> },
+          ]}
+        />
+      )}
+      <Link href={`/access?${new URLSearchParams({ application: id })}`}>What does it see?</Link>
+      {permissions.length > 0 && <p>Without a rule: {permissions.join(", ")}</p>}
+      {isEditable && (
+        <div>
+          <button type="button" onClick={() => setEditing(true)}>
+            Edit name and rights
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function DeleteApplication({ application: { id, name } }: { application: Application }) {
+  const [, navigate] = useLocation();
+  const { isAllowed, run, ...change } = useChange(ApplicationService.method.deleteApplication);
+  if (!isAllowed) return null;
+  return (
+    <Confirm
+      {...change}
+      action="Delete"
+      title="Delete this application?"
+      onConfirm={() => run({ id }, () => navigate("/applications"))}
+    >
+      <p>
+        All keys of <Name>{name}</Name> stop working at once.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,73 @@
+import { type FormEvent, useState } from "react";
+import type { CallProblem } from "../../api/call-problem.js";
+import { Choice, TextArea, TextField } from "../../components/field.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { useDraft } from "../../use-draft.js";
+import type { ApplicationDraft, ApplicationType } from "./application-draft.js";
+import { DraftCheck } from "./draft-check.js";
+import { PermissionBoxes } from "./permission-boxes.js";
+import { RuleList } from "./rule-list.js";
+
+interface ApplicationFormProps {
+  readonly initial: ApplicationDraft;
+  readonly submitText: string;
+  readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
+  readonly onSubmit: (draft: ApplicationDraft) => void;
+  /** Whether the type can still be chosen. Default: true. */
+  readonly isNew?: boolean;
+}
+
+const TYPES: readonly (readonly [ApplicationType, string])[] = [
+  ["private", "Private: a program on a server"],
+  ["public", "Public: a web page or an app, which can only create tokens"],
+  ["management", "Management: administers the tenant"],
+];
+
+/** The name, type and rights of an application. */
+export function ApplicationForm({ initial, submitText, change, onSubmit, isNew = true }: ApplicationFormProps) {
+  const [draft, set] = useDraft(initial);
+  const [hasPlain, setPlain] = useState(initial.permissions.length > 0);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit(draft);
+  };
+  const { problem } = change;
+  return (
+    <form className="form wide" onSubmit={submit}>
+      {problem && <ProblemNote key={problem.message} problem={problem} />}
+      <TextField
+        {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
+        problem={problem?.fields.get("name")}
+      />
+      {isNew && <Choice label="Type" value={draft.type} options={TYPES} onChange={set("type")} />}
+      {draft.type !== "management" && (
+        <RuleList rules={draft.rules} onChange={set("rules")} problem={problem} type={draft.type} />
+      )}
+      {hasPlain || draft.type === "management" ? (
+        <PermissionBoxes
+          legend="Permissions without a rule"
+          type={draft.type}
+          chosen={draft.permissions}
+          onChange={set("permissions")}
+        />
+      ) : (
+        <button type="button" onClick={() => setPlain(true)}>
+          Add permissions that need no rule
+        </button>
+      )}
+      {draft.type === "public" && (
+        <TextArea
+          {...{ label: "Allowed origins", value: draft.origins, onChange: set("origins"), rows: 3 }}
+          help="One to a line, such as https://shop.example.com: pages that may show hosted fields with the key."
+          problem={problem?.fields.get("allowed_origins")}
+        />
+      )}
+      <DraftCheck draft={draft} />
+      <div className="actions">
+        <button type="submit" className="primary" disabled={change.isPending}>
+          {submitText}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,68 @@
+import { useState } from "react";
+import { ApplicationKeyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Empty, Loaded } from "../../components/loaded.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { Table } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { NewKey } from "./new-key.js";
+
+/** The keys of an application: made, and revoked. Their secrets are shown when they are made. */
+export function ApplicationKeys({ id }: { id: string }) {
+  const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
+  const create = useChange(ApplicationKeyService.method.createApplicationKey);
+  const [secret, setSecret] = useState<string | undefined>();
+  return (
+    <section aria-labelledby="keys">
+      <h2 id="keys">Keys</h2>
+      {secret !== undefined && <NewKey secret={secret} />}
+      {create.problem && <ProblemNote key={create.problem.message} problem={create.problem} />}
+      <Loaded read={keys}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>
+              <p>There is no key, so nothing can call the vault as this application.</p>
+            </Empty>
+          ) : (
+            <Table
+              label="Keys"
+              rows={data}
+              keyOf={(key) => key.id}
+              columns={[
+                { head: "Id", cell: (key) => <code>{key.id}</code> },
+                { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                { head: "By", cell: ({ createdBy }) => createdBy && <Name>{createdBy}</Name> },
+                { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} /> },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      {create.isAllowed && (
+        <div>
+          <button
+            type="button"
+            disabled={create.isPending}
+            onClick={() => create.run({ id }, ({ key }) => setSecret(key))}
+          >
+            New key
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function RevokeKey({ id, keyId }: { id: string; keyId: string }) {
+  const { isAllowed, run, ...change } = useChange(ApplicationKeyService.method.deleteApplicationKey);
+  if (!isAllowed) return <span className="quiet">not allowed to your role</span>;
+  return (
+    <Confirm {...change} action="Revoke" title="Revoke this key?" onConfirm={(done) => run({ id, keyId }, done)}>
+      <p>
+        Calls with the key <code>{keyId}</code> are refused from now on.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,40 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import {
+  type Application,
+  ApplicationService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { useChange } from "../../api/queries.js";
+import { NoRight } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { emptyDraft, requestOf } from "./application-draft.js";
+import { ApplicationForm } from "./application-form.js";
+import { NewKey } from "./new-key.js";
+
+/** Makes an application, and shows its key once. */
+export function NewApplication() {
+  const create = useChange(ApplicationService.method.createApplication);
+  const [created, setCreated] = useState<Application | undefined>();
+  if (created) {
+    return (
+      <Screen title="The application is ready">
+        <NewKey secret={created.key ?? ""} />
+        <Link href={`/applications?${new URLSearchParams({ id: created.id })}`}>Go to the application</Link>
+      </Screen>
+    );
+  }
+  return (
+    <Screen title="New application">
+      {create.isAllowed ? (
+        <ApplicationForm
+          initial={emptyDraft()}
+          submitText="Create application and key"
+          change={create}
+          onSubmit={(draft) => create.run({ ...requestOf(draft), type: draft.type }, setCreated)}
+        />
+      ) : (
+        <NoRight operation={create.operation} />
+      )}
+    </Screen>
+  );
+}

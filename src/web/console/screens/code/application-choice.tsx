@@ -1,0 +1,27 @@
+import { ApplicationService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Choice } from "../../components/field.js";
+
+interface ApplicationChoiceProps {
+  readonly value: string;
+  readonly onChange: (id: string) => void;
+}
+
+/** The application as which code acts, if any. */
+export function ApplicationChoice({ value, onChange }: ApplicationChoiceProps) {
+  const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 100 });
+  const found = (applications.data?.data ?? []).map(({ id, name }): [string, string] => [id, name]);
+  const isListed = value === "" || found.some(([id]) => id === value);
+  const options: [string, string][] = [["", "None: no req.bt"], ...found, ...(isListed ? [] : [pairOf(value)])];
+  return (
+    <Choice
+      {...{ value, onChange, options }}
+      label="Acts as application"
+      help="req.bt has its permissions. People may choose applications that see masked values at most."
+    />
+  );
+}
+
+function pairOf(id: string): [string, string] {
+  return [id, id];
+}

@@ -1,0 +1,30 @@
+import type { FailedRun } from "../../../../../clients/typescript/src/proto/cloakroom/v1/functions_pb.js";
+import type { Read } from "../../api/queries.js";
+import { Loaded } from "../../components/loaded.js";
+import { Time } from "../../components/time.js";
+import { RunOutput } from "./run-output.js";
+
+/** The failed runs of the last day, with what they wrote to their console. */
+export function FailedRuns({ runs }: { runs: Read<{ readonly data: readonly FailedRun[] }> }) {
+  return (
+    <section aria-labelledby="failed">
+      <h2 id="failed">Failed runs of the last day</h2>
+      <Loaded read={runs} lines={2}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="quiet">There were no failed runs.</p>
+          ) : (
+            data.map(({ id, kind, createdAt, ...run }) => (
+              <details key={id}>
+                <summary>
+                  <Time at={createdAt} /> {kind.replaceAll("_", " ")}: {run.error?.detail}
+                </summary>
+                <RunOutput {...run} />
+              </details>
+            ))
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

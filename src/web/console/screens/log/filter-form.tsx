@@ -1,0 +1,91 @@
+import { type FormEvent, useState } from "react";
+import { useSearchParams } from "wouter";
+import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Choice, TextField } from "../../components/field.js";
+import { useDraft } from "../../use-draft.js";
+import { FILTER_NAMES, type LogFilters, paramsOf } from "./log-filters.js";
+
+const OUTCOMES = [
+  ["", "Every outcome"],
+  ["allowed", "Allowed"],
+  ["denied", "Denied"],
+  ["failed", "Failed"],
+] as const;
+const TRANSFORMS = [
+  ["", "However shown"],
+  ["reveal", "Revealed"],
+  ["mask", "Masked"],
+  ["redact", "Redacted"],
+] as const;
+const TEXTS = [
+  ["actor_id", "Actor id"],
+  ["key_id", "Key or session id"],
+  ["operation", "Operation"],
+  ["trace_id", "Trace id"],
+  ["destination_host", "Destination host"],
+  ["source_ip", "Address or network"],
+] as const;
+
+/** The filters: those that people use most, and the others on demand. */
+export function FilterForm({ filters }: { filters: LogFilters }) {
+  const [, setParams] = useSearchParams();
+  const [draft, set] = useDraft(filters);
+  const [hasMore, setMore] = useState(TEXTS.some(([name]) => filters[name] !== "") || filters.transform !== "");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setParams(paramsOf(draft));
+  };
+  return (
+    <form className="filters" aria-label="Filters" onSubmit={submit}>
+      <EntityType value={draft.entity_type} onChange={set("entity_type")} />
+      <TextField label="Entity id" value={draft.entity_id} onChange={set("entity_id")} />
+      <Choice
+        label="Outcome"
+        value={OUTCOMES.find(([name]) => name === draft.outcome)?.[0] ?? ""}
+        options={OUTCOMES}
+        onChange={set("outcome")}
+      />
+      <TextField label="From (your time)" type="datetime-local" value={draft.from} onChange={set("from")} />
+      <TextField label="Before (your time)" type="datetime-local" value={draft.to} onChange={set("to")} />
+      {hasMore && (
+        <Choice
+          label="Shown"
+          value={TRANSFORMS.find(([name]) => name === draft.transform)?.[0] ?? ""}
+          options={TRANSFORMS}
+          onChange={set("transform")}
+        />
+      )}
+      {hasMore &&
+        TEXTS.map(([name, label]) => <TextField key={name} label={label} value={draft[name]} onChange={set(name)} />)}
+      <div className="actions">
+        <button type="submit" className="primary">
+          Filter
+        </button>
+        <button type="button" aria-expanded={hasMore} onClick={() => setMore(!hasMore)}>
+          More filters
+        </button>
+        {FILTER_NAMES.some((name) => filters[name] !== "") && (
+          <button type="button" onClick={() => setParams({})}>
+            Clear
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function EntityType({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const types = useRead(LogService.method.listLogEntityTypes, {});
+  const known = (types.data?.data ?? []).map((type): [string, string] => [type.value, type.displayName]);
+  const isKnown = value === "" || known.some(([name]) => name === value);
+  const unknown: [string, string][] = isKnown ? [] : [[value, value]];
+  return (
+    <Choice
+      label="Entity type"
+      value={value}
+      options={[["", "Every type"], ...known, ...unknown]}
+      onChange={onChange}
+    />
+  );
+}

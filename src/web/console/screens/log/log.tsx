@@ -1,0 +1,40 @@
+import { useState } from "react";
+import { useSearchParams } from "wouter";
+import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Loaded } from "../../components/loaded.js";
+import { CursorPages } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { ExportRows } from "./export-rows.js";
+import { FilterForm } from "./filter-form.js";
+import { filtersOf, requestOf, startOf } from "./log-filters.js";
+import { LogRows } from "./log-rows.js";
+
+/** The log explorer: who did what to which entity, and how it ended. All filters are in the address. */
+export default function LogExplorer() {
+  const [params] = useSearchParams();
+  const [now] = useState(() => Date.now());
+  const filters = filtersOf(params);
+  const start = params.get("start");
+  const request = requestOf(filters, now);
+  const logs = useRead(LogService.method.listLogs, { ...request, ...(start === null ? {} : { start }), size: 50 });
+  const since = startOf(filters, now);
+  return (
+    <Screen title="Log" actions={<ExportRows request={request} />}>
+      <FilterForm key={params.toString()} filters={filters} />
+      {since && filters.from === "" && (
+        <p className="quiet">
+          Rows since {since.toLocaleString()}: these filters search a day unless you name a time, of at most 31 days.
+        </p>
+      )}
+      <Loaded read={logs} lines={12}>
+        {({ data, pagination }) => (
+          <>
+            <LogRows rows={data} label="Rows of the log" />
+            <CursorPages next={pagination?.next} />
+          </>
+        )}
+      </Loaded>
+    </Screen>
+  );
+}

@@ -1,0 +1,108 @@
+import { type FormEvent, useState } from "react";
+import {
+  type Invitation,
+  InvitationService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/invitations_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Choice, TextField } from "../../components/field.js";
+import { Empty, Loaded } from "../../components/loaded.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { Table } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { useRoleNames } from "./roles.js";
+
+/** Invitations that were not accepted yet, and a form for another. */
+export function Invitations() {
+  const invitations = useRead(InvitationService.method.listInvitations, { size: 100 });
+  return (
+    <section aria-labelledby="invitations">
+      <h2 id="invitations">Invitations</h2>
+      <Invite />
+      <Loaded read={invitations}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>
+              <p>No invitation is open.</p>
+            </Empty>
+          ) : (
+            <InvitationTable invitations={data} />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+function Invite() {
+  const create = useChange(InvitationService.method.createInvitation);
+  const names = useRoleNames();
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState("ADMIN");
+  if (!create.isAllowed) return null;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    create.run({ email: email.trim(), role }, () => setEmail(""));
+  };
+  return (
+    <form className="filters" aria-label="Invite" onSubmit={submit}>
+      <TextField
+        {...{ label: "E-mail address", type: "email", value: email, onChange: setEmail, isRequired: true }}
+        problem={create.problem?.fields.get("email")}
+      />
+      <Choice
+        label="Role"
+        value={role}
+        options={names.map((name): [string, string] => [name, name])}
+        onChange={setRole}
+      />
+      <button type="submit" className="primary" disabled={create.isPending}>
+        Invite
+      </button>
+      {create.problem && create.problem.fields.size === 0 && <ProblemNote problem={create.problem} />}
+    </form>
+  );
+}
+
+function InvitationTable({ invitations }: { invitations: readonly Invitation[] }) {
+  return (
+    <Table
+      label="Invitations"
+      rows={invitations}
+      keyOf={({ id }) => id}
+      columns={[
+        { head: "Address", cell: ({ email }) => <Name>{email}</Name> },
+        { head: "Role", cell: ({ role }) => role },
+        { head: "State", cell: ({ status }) => <span className="tag">{status.toLowerCase()}</span> },
+        { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+        { head: "Actions", cell: ({ id }) => <InvitationActions id={id} /> },
+      ]}
+    />
+  );
+}
+
+function InvitationActions({ id }: { id: string }) {
+  const resend = useChange(InvitationService.method.resendInvitation);
+  const { isAllowed, run, ...withdraw } = useChange(InvitationService.method.deleteInvitation);
+  return (
+    <div className="actions">
+      {resend.isAllowed && (
+        <button type="button" disabled={resend.isPending} onClick={() => resend.run({ id })}>
+          Mail again
+        </button>
+      )}
+      {isAllowed && (
+        <Confirm
+          {...withdraw}
+          action="Withdraw"
+          title="Withdraw this invitation?"
+          onConfirm={(done) => run({ id }, done)}
+        >
+          <p>Its links stop working.</p>
+        </Confirm>
+      )}
+      {resend.problem && <ProblemNote problem={resend.problem} />}
+    </div>
+  );
+}

@@ -1,0 +1,125 @@
+import { Link } from "wouter";
+import {
+  type Refund,
+  type Transaction,
+  TransactionService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Loaded } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { Pairs, Table } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { moneyOf } from "./money.js";
+import { RefundPayment } from "./refund-payment.js";
+import { StatusTag } from "./status-tag.js";
+
+/** One payment: its amounts, its timeline and its refunds. */
+export function PaymentDetails({ id }: { id: string }) {
+  const payment = useRead(TransactionService.method.getTransaction, { id });
+  const refunds = useRead(TransactionService.method.listRefunds, { id });
+  return (
+    <Screen title="Payment" actions={payment.data && <Actions payment={payment.data} />}>
+      <Loaded read={payment} lines={10}>
+        {(found) => <Facts payment={found} />}
+      </Loaded>
+      <section aria-labelledby="refunds">
+        <h2 id="refunds">Refunds</h2>
+        <Loaded read={refunds} lines={2}>
+          {({ data }) => (data.length === 0 ? <p className="quiet">None.</p> : <RefundTable refunds={data} />)}
+        </Loaded>
+      </section>
+    </Screen>
+  );
+}
+
+function Facts({ payment }: { payment: Transaction }) {
+  const { id, currency, amount, authorizedAmount, capturedAmount, refundedAmount, paymentMethod, connection } = payment;
+  const token = paymentMethod?.token;
+  return (
+    <>
+      <Pairs
+        pairs={[
+          ["Id", <code key="id">{id}</code>],
+          ["Status", <StatusTag key="status" status={payment.status} />],
+          ["Amount", moneyOf(amount, currency)],
+          ["Authorized", moneyOf(authorizedAmount, currency)],
+          ["Captured", moneyOf(capturedAmount, currency)],
+          ["Refunded", moneyOf(refundedAmount, currency)],
+          ["Connection", connection?.displayName],
+          ["Token", token && <TokenLink key="token" id={token} />],
+          ["Your reference", payment.externalIdentifier],
+          ["Response", payment.rawResponseDescription ?? payment.rawResponseCode],
+          ["Error", payment.errorCode],
+        ]}
+      />
+      <section aria-labelledby="timeline">
+        <h2 id="timeline">Timeline</h2>
+        <Pairs
+          pairs={[
+            ["Created", <Time key="created" at={payment.createdAt} />],
+            ["Authorized", payment.authorizedAt && <Time key="authorized" at={payment.authorizedAt} />],
+            ["Captured", payment.capturedAt && <Time key="captured" at={payment.capturedAt} />],
+            ["Voided", payment.voidedAt && <Time key="voided" at={payment.voidedAt} />],
+            ["Last change", <Time key="updated" at={payment.updatedAt} />],
+          ]}
+        />
+      </section>
+    </>
+  );
+}
+
+function TokenLink({ id }: { id: string }) {
+  return (
+    <Link href={`/tokens?${new URLSearchParams({ id })}`}>
+      <Name>{id}</Name>
+    </Link>
+  );
+}
+
+function RefundTable({ refunds }: { refunds: readonly Refund[] }) {
+  return (
+    <Table
+      label="Refunds"
+      rows={refunds}
+      keyOf={({ id }) => id}
+      columns={[
+        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { head: "Amount", isNumber: true, cell: ({ amount, currency }) => moneyOf(amount, currency) },
+        { head: "Status", cell: ({ status }) => <StatusTag status={status} /> },
+        { head: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason}</bdi> },
+      ]}
+    />
+  );
+}
+
+function Actions({ payment }: { payment: Transaction }) {
+  const capture = useChange(TransactionService.method.captureTransaction);
+  const release = useChange(TransactionService.method.voidTransaction);
+  const { id, status, amount, currency } = payment;
+  const isAuthorized = status === "authorization_succeeded";
+  return (
+    <>
+      {isAuthorized && capture.isAllowed && (
+        <Confirm
+          {...{ action: "Capture", title: "Capture this payment?", problem: capture.problem }}
+          isPending={capture.isPending}
+          onConfirm={(done) => capture.run({ id }, done)}
+        >
+          <p>{moneyOf(amount, currency)} are charged.</p>
+        </Confirm>
+      )}
+      {isAuthorized && release.isAllowed && (
+        <Confirm
+          {...{ action: "Void", title: "Void this payment?", problem: release.problem }}
+          isPending={release.isPending}
+          onConfirm={(done) => release.run({ id }, done)}
+        >
+          <p>The authorized amount is released.</p>
+        </Confirm>
+      )}
+      {payment.capturedAmount > payment.refundedAmount && <RefundPayment payment={payment} />}
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { Link, useSearchParams } from "wouter";
+import { TransactionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Choice } from "../../components/field.js";
+import { Empty, Loaded } from "../../components/loaded.js";
+import { OffsetPages, usePageNumber } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { Table } from "../../components/table.js";
+import { Time } from "../../components/time.js";
+import { moneyOf } from "./money.js";
+import { StatusTag } from "./status-tag.js";
+
+const STATUSES: readonly (readonly [string, string])[] = [
+  ["", "Every status"],
+  ...[
+    ...["processing", "buyer_approval_pending", "authorization_succeeded", "authorization_failed"],
+    ...["authorization_declined", "capture_pending", "capture_succeeded"],
+    ...["authorization_void_pending", "authorization_voided"],
+  ].map((status) => [status, status.replaceAll("_", " ")] as const),
+];
+
+/** Payments, newest first. */
+export function PaymentList() {
+  const [params, setParams] = useSearchParams();
+  const status = params.get("status") ?? "";
+  const payments = useRead(TransactionService.method.listTransactions, {
+    ...{ page: usePageNumber(), size: 50 },
+    ...(status === "" ? {} : { status }),
+  });
+  return (
+    <Screen title="Payments">
+      <div className="filters">
+        <Choice
+          label="Status"
+          value={status}
+          options={STATUSES}
+          onChange={(chosen) => setParams(chosen === "" ? {} : { status: chosen })}
+        />
+      </div>
+      <Loaded read={payments} lines={8}>
+        {({ data, pagination }) => (
+          <>
+            {data.length === 0 ? (
+              <Empty>
+                <p>{status === "" ? "There are no payments." : "No payment has this status."}</p>
+                <a href="/docs" className="button">
+                  Read how to charge a token
+                </a>
+              </Empty>
+            ) : (
+              <Table
+                label="Payments"
+                rows={data}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  {
+                    ...{ head: "Amount", isNumber: true },
+                    cell: ({ id, amount, currency }) => (
+                      <Link href={`/payments?${new URLSearchParams({ id })}`}>{moneyOf(amount, currency)}</Link>
+                    ),
+                  },
+                  { head: "Status", cell: (payment) => <StatusTag status={payment.status} /> },
+                  { head: "Card", cell: ({ paymentMethod }) => cardOf(paymentMethod) },
+                  { head: "By", cell: ({ connection }) => connection?.displayName },
+                ]}
+              />
+            )}
+            <OffsetPages page={pagination} />
+          </>
+        )}
+      </Loaded>
+    </Screen>
+  );
+}
+
+function cardOf(method: { scheme?: string | undefined; label?: string | undefined } | undefined): string {
+  return [method?.scheme, method?.label && `…${method.label}`].filter(Boolean).join(" ");
+}

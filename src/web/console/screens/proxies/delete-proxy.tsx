@@ -1,0 +1,20 @@
+import { useLocation } from "wouter";
+import { ProxyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { useChange } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+
+export function DeleteProxy({ id }: { id: string }) {
+  const [, navigate] = useLocation();
+  const { isAllowed, run, ...change } = useChange(ProxyService.method.deleteProxy);
+  if (!isAllowed) return null;
+  return (
+    <Confirm
+      {...change}
+      action="Delete"
+      title="Delete this proxy?"
+      onConfirm={() => run({ id }, () => navigate("/proxies"))}
+    >
+      <p>Its key stops working at once.</p>
+    </Confirm>
+  );
+}

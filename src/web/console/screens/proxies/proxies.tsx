@@ -1,0 +1,67 @@
+import { useSearchParams } from "wouter";
+import { ProxyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Loaded, NoRight } from "../../components/loaded.js";
+import { usePageNumber } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { Name } from "../../components/text.js";
+import { useSession } from "../../session.js";
+import { CodeList } from "../code/code-list.js";
+import { FailedRuns } from "../code/failed-runs.js";
+import { DeleteProxy } from "./delete-proxy.js";
+import { ProxyEditor } from "./proxy-editor.js";
+import { ProxyFacts } from "./proxy-facts.js";
+
+export default function Proxies() {
+  const [params] = useSearchParams();
+  const id = params.get("id");
+  if (params.has("new")) return <NewProxy />;
+  return id === null ? <ProxyList /> : <ProxyDetails key={id} id={id} />;
+}
+
+function ProxyList() {
+  const proxies = useRead(ProxyService.method.listProxies, { page: usePageNumber(), size: 50 });
+  return (
+    <CodeList
+      title="Proxies"
+      path="/proxies"
+      list={proxies}
+      canAdd={useSession().can("ProxyService/CreateProxy")}
+      addText="New proxy"
+      purpose="There are no proxies. A proxy puts the values of tokens into requests to a partner, so your programs never hold them."
+      head="Destination"
+      cell={({ destinationUrl }) => <Name>{destinationUrl}</Name>}
+    />
+  );
+}
+
+function NewProxy() {
+  const { can } = useSession();
+  return (
+    <Screen title="New proxy">
+      {can("ProxyService/CreateProxy") ? (
+        <ProxyEditor proxy={undefined} />
+      ) : (
+        <NoRight operation="ProxyService/CreateProxy" />
+      )}
+    </Screen>
+  );
+}
+
+function ProxyDetails({ id }: { id: string }) {
+  const proxy = useRead(ProxyService.method.getProxy, { id });
+  const runs = useRead(ProxyService.method.listFailedProxyRuns, { id });
+  return (
+    <Screen title={proxy.data?.name ?? "Proxy"} actions={proxy.data && <DeleteProxy id={id} />}>
+      <Loaded read={proxy} lines={10}>
+        {(found) => (
+          <>
+            <ProxyFacts proxy={found} />
+            <ProxyEditor proxy={found} />
+          </>
+        )}
+      </Loaded>
+      <FailedRuns runs={runs} />
+    </Screen>
+  );
+}

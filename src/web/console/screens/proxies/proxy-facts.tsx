@@ -1,0 +1,26 @@
+import type { Proxy as ProxyEntity } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { Pairs } from "../../components/table.js";
+import { CodeSample } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+
+/** How to call a proxy. */
+export function ProxyFacts({ proxy }: { proxy: ProxyEntity }) {
+  const { id, key, requireAuth, createdAt, modifiedAt } = proxy;
+  const call = `curl -s ${location.origin}/proxy -H "BT-PROXY-KEY: ${key === "" ? "$PROXY_KEY" : key}" \\
+  ${requireAuth ? '-H "BT-API-KEY: $KEY" ' : ""}-H 'Content-Type: application/json' \\
+  -d '{"number":"{{ token_id | json: \\"$.number\\" }}"}'`;
+  return (
+    <>
+      <Pairs
+        pairs={[
+          ["Id", <code key="id">{id}</code>],
+          ["Key", key === "" ? "hidden from your role" : <code key="key">{key}</code>],
+          ["Callers need a key", requireAuth ? "yes" : "no"],
+          ["Created", <Time key="created" at={createdAt} />],
+          ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
+        ]}
+      />
+      <CodeSample label="A call of the proxy" code={call} />
+    </>
+  );
+}

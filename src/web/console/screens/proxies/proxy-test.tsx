@@ -1,0 +1,92 @@
+import { useState } from "react";
+import {
+  ProxyService,
+  type TestProxyResponse,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
+import { useChange } from "../../api/queries.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { textOfBody, valueOfText } from "../../values.js";
+import { CodeEditor } from "../code/code-editor.js";
+import { RunOutput, TestedCalls } from "../code/run-output.js";
+import { type ProxyDraft, transformsOf } from "./proxy-draft.js";
+
+interface ProxyTestProps {
+  readonly draft: ProxyDraft;
+  readonly configuration: Readonly<Record<string, string>>;
+}
+
+/** Sends a sample request through transforms that are not saved, to a made-up response or the real destination. */
+export function ProxyTest({ draft, configuration }: ProxyTestProps) {
+  const test = useChange(ProxyService.method.testProxy);
+  const [body, setBody] = useState('{ "number": "4242424242424242" }');
+  const [answer, setAnswer] = useState('{ "approved": true }');
+  const [isReal, setReal] = useState(false);
+  const [result, setResult] = useState<TestProxyResponse | undefined>();
+  const [sent, answered] = [valueOfText(body), valueOfText(answer)];
+  if (!test.isAllowed) return null;
+  const run = () => {
+    if (!sent || !answered) return;
+    setResult(undefined);
+    test.run(
+      {
+        requestTransforms: [...transformsOf(draft.requestCode)],
+        responseTransforms: [...transformsOf(draft.responseCode)],
+        configuration: { ...configuration },
+        request: { method: "POST", body: sent, headers: [{ name: "content-type", value: "application/json" }] },
+        ...(isReal ? { destinationUrl: draft.destinationUrl } : { answer: { status: 200, body: answered } }),
+      },
+      setResult,
+    );
+    // Each call of the real destination is a decision of its own.
+    setReal(false);
+  };
+  return (
+    <section aria-labelledby="try">
+      <h2 id="try">Try it</h2>
+      <p className="quiet">Runs in the sandbox, saves nothing, and evaluates no token expressions.</p>
+      <CodeEditor label="Sample request body" language="json" value={body} onChange={setBody} />
+      <CodeEditor label="Made-up response body" language="json" value={answer} onChange={setAnswer} />
+      {!(sent && answered) && <p className="wrong">Both bodies must be JSON.</p>}
+      <div className="checks">
+        <label>
+          <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
+          Call the real destination in place of the made-up response, this time
+        </label>
+      </div>
+      <div>
+        <button type="button" disabled={!(sent && answered) || test.isPending} onClick={run}>
+          Run
+        </button>
+      </div>
+      {test.problem && <ProblemNote key={test.problem.message} problem={test.problem} />}
+      {result && <Result result={result} />}
+    </section>
+  );
+}
+
+function Result({ result: { request, answer, error, steps, calls } }: { result: TestProxyResponse }) {
+  return (
+    <div className="stack" role="status">
+      {request && (
+        <>
+          <h3>Sent to the destination</h3>
+          <pre className="secret">{textOfBody(request.body)}</pre>
+        </>
+      )}
+      {answer && (
+        <>
+          <h3>Returned to the caller, status {answer.status}</h3>
+          <pre className="secret">{textOfBody(answer.body)}</pre>
+        </>
+      )}
+      {steps.length === 0 && error && <RunOutput error={error} console={[]} />}
+      {steps.map((step) => (
+        <div key={step.kind}>
+          <h3>Code for {step.kind === "request_transform" ? "requests" : "responses"}</h3>
+          <RunOutput {...step} />
+        </div>
+      ))}
+      <TestedCalls calls={calls} />
+    </div>
+  );
+}

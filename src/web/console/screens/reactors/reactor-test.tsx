@@ -1,0 +1,80 @@
+import { useState } from "react";
+import {
+  ReactorService,
+  type TestReactorResponse,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
+import { useChange } from "../../api/queries.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { textOfBody, textOfValue, valueOfText } from "../../values.js";
+import { CodeEditor } from "../code/code-editor.js";
+import { RunOutput, TestedCalls } from "../code/run-output.js";
+
+interface ReactorTestProps {
+  readonly code: string;
+  readonly configuration: Readonly<Record<string, string>>;
+}
+
+/** Runs code that is not saved, in the real sandbox, with sample arguments. */
+export function ReactorTest({ code, configuration }: ReactorTestProps) {
+  const test = useChange(ReactorService.method.testReactor);
+  const [args, setArgs] = useState('{ "amount": 21 }');
+  const [hasNetwork, setNetwork] = useState(false);
+  const [result, setResult] = useState<TestReactorResponse | undefined>();
+  const sample = valueOfText(args);
+  if (!test.isAllowed) return null;
+  const run = () => {
+    if (!sample) return;
+    setResult(undefined);
+    test.run({ code, args: sample, configuration: { ...configuration }, outside: { network: hasNetwork } }, setResult);
+    // Each run with the network is a decision of its own.
+    setNetwork(false);
+  };
+  return (
+    <section aria-labelledby="try">
+      <h2 id="try">Try it</h2>
+      <p className="quiet">Runs in the sandbox, saves nothing, and evaluates no token expressions.</p>
+      <CodeEditor label="Sample arguments" language="json" value={args} onChange={setArgs} />
+      {!sample && <p className="wrong">The sample arguments must be JSON.</p>}
+      <div className="checks">
+        <label>
+          <input type="checkbox" checked={hasNetwork} onChange={() => setNetwork(!hasNetwork)} />
+          Send its requests to their real destinations, this time
+        </label>
+      </div>
+      <div>
+        <button type="button" disabled={!sample || test.isPending} onClick={run}>
+          Run
+        </button>
+      </div>
+      {test.problem && <ProblemNote key={test.problem.message} problem={test.problem} />}
+      {result && <Result result={result} />}
+    </section>
+  );
+}
+
+function Result({ result }: { result: TestReactorResponse }) {
+  const { returned, response, warnings, calls } = result;
+  return (
+    <div className="stack" role="status">
+      {returned && (
+        <>
+          <h3>Returned</h3>
+          <pre className="secret">{textOfValue(returned)}</pre>
+        </>
+      )}
+      {response && (
+        <>
+          <h3>Its own response, status {response.status}</h3>
+          <pre className="secret">{textOfBody(response.body)}</pre>
+        </>
+      )}
+      {warnings.map((text) => (
+        <p key={text} className="note">
+          {text}
+        </p>
+      ))}
+      <RunOutput {...result} />
+      <TestedCalls calls={calls} />
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { useSearchParams } from "wouter";
+import { ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
+import { useRead } from "../../api/queries.js";
+import { Loaded, NoRight } from "../../components/loaded.js";
+import { usePageNumber } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { useSession } from "../../session.js";
+import { CodeList } from "../code/code-list.js";
+import { FailedRuns } from "../code/failed-runs.js";
+import { DeleteReactor } from "./delete-reactor.js";
+import { ReactorEditor } from "./reactor-editor.js";
+
+export default function Reactors() {
+  const [params] = useSearchParams();
+  const id = params.get("id");
+  if (params.has("new")) return <NewReactor />;
+  return id === null ? <ReactorList /> : <ReactorDetails key={id} id={id} />;
+}
+
+function ReactorList() {
+  const reactors = useRead(ReactorService.method.listReactors, { page: usePageNumber(), size: 50 });
+  return (
+    <CodeList
+      title="Reactors"
+      path="/reactors"
+      list={reactors}
+      canAdd={useSession().can("ReactorService/CreateReactor")}
+      addText="New reactor"
+      purpose="There are no reactors. A reactor is code that runs in the vault's sandbox with the values of tokens."
+      head="Code"
+      cell={({ formula, code }) => (formula ? "formula" : `${code?.split("\n").length ?? 0} lines`)}
+    />
+  );
+}
+
+function NewReactor() {
+  const { can } = useSession();
+  return (
+    <Screen title="New reactor">
+      {can("ReactorService/CreateReactor") ? (
+        <ReactorEditor reactor={undefined} />
+      ) : (
+        <NoRight operation="ReactorService/CreateReactor" />
+      )}
+    </Screen>
+  );
+}
+
+function ReactorDetails({ id }: { id: string }) {
+  const reactor = useRead(ReactorService.method.getReactor, { id });
+  const runs = useRead(ReactorService.method.listFailedReactorRuns, { id });
+  return (
+    <Screen title={reactor.data?.name ?? "Reactor"} actions={reactor.data && <DeleteReactor id={id} />}>
+      <Loaded read={reactor} lines={10}>
+        {(found) => <ReactorEditor reactor={found} />}
+      </Loaded>
+      <FailedRuns runs={runs} />
+    </Screen>
+  );
+}

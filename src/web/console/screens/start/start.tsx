@@ -1,0 +1,84 @@
+import { Link } from "wouter";
+import { ApplicationService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { type Read, useRead } from "../../api/queries.js";
+import { Loaded } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { Pairs } from "../../components/table.js";
+import { useSession } from "../../session.js";
+import { LogRows } from "../log/log-rows.js";
+import { FirstCall } from "./first-call.js";
+
+/** What to do next, and what happened last. */
+export function Start() {
+  const { who } = useSession();
+  const applications = useRead(ApplicationService.method.listApplications, { type: ["private", "public"], size: 1 });
+  const tokens = useRead(TokenService.method.searchTokensByCursor, { size: 1 });
+  return (
+    <Screen title="Start">
+      <Pairs
+        pairs={[
+          ["Tenant", <bdi key="name">{who.tenantName}</bdi>],
+          ["Tenant id", <code key="id">{who.tenantId}</code>],
+          ["Base URL", <code key="url">{location.origin}</code>],
+          ["Your role", who.role],
+        ]}
+      />
+      <section aria-labelledby="steps">
+        <h2 id="steps">First steps</h2>
+        <ol className="steps">
+          <li data-done={countOf(applications) > 0}>
+            <h3>Make an application</h3>
+            <p>
+              An application is a program that calls the vault. Its access rules say what it may do with which tokens,
+              and its key is shown once. <Link href="/applications?new=1">Make an application</Link> with the
+              permissions <code>token:create</code> and <code>token:read</code>.
+            </p>
+          </li>
+          <li data-done={(tokens.data?.data.length ?? 0) > 0}>
+            <h3>Store a first card with its key</h3>
+            <FirstCall />
+          </li>
+          <li>
+            <h3>Look at the token</h3>
+            <p>
+              <Link href="/tokens">Tokens</Link> shows it masked. People never see a value in the clear here.
+            </p>
+          </li>
+          <li>
+            <h3>See who can see it</h3>
+            <p>
+              The token's page lists every application with the rule by which it is masked, revealed or refused. The{" "}
+              <Link href="/log">log</Link> has a row for each read.
+            </p>
+          </li>
+          <li>
+            <h3>Use the value without holding it</h3>
+            <p>
+              A proxy puts the value into requests to a partner. An application that reveals or uses values is made with
+              the management key, which the first start of the server printed.
+            </p>
+          </li>
+        </ol>
+      </section>
+      <LastRows />
+    </Screen>
+  );
+}
+
+function countOf(applications: Read<{ pagination?: { totalItems: number } | undefined }>): number {
+  return applications.data?.pagination?.totalItems ?? 0;
+}
+
+function LastRows() {
+  const { can } = useSession();
+  const logs = useRead(LogService.method.listLogs, { size: 5 });
+  if (!can("LogService/ListLogs")) return null;
+  return (
+    <section aria-labelledby="last">
+      <h2 id="last">Last rows of the log</h2>
+      <Loaded read={logs}>{({ data }) => <LogRows rows={data} label="Last rows of the log" />}</Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,122 @@
+import { Link, useLocation } from "wouter";
+import { PermissionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import { LogService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/logs_pb.js";
+import { type Token, TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Confirm } from "../../components/confirm.js";
+import { Loaded } from "../../components/loaded.js";
+import { Screen } from "../../components/screen.js";
+import { Pairs } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { textOfValue } from "../../values.js";
+import { AccessTable } from "../access/access-table.js";
+import { LogRows } from "../log/log-rows.js";
+import { ContainerLinks } from "./token-list.js";
+
+/** One token: what the vault knows of it, and its life in the log. */
+export function TokenDetails({ id }: { id: string }) {
+  const token = useRead(TokenService.method.getToken, { id });
+  return (
+    <Screen title="Token" actions={token.data && <DeleteToken id={id} />}>
+      <Loaded read={token} lines={10}>
+        {(found) => <Facts token={found} />}
+      </Loaded>
+      {token.data && <WhoSees token={token.data} />}
+      <Life id={id} />
+    </Screen>
+  );
+}
+
+function Facts({ token }: { token: Token }) {
+  const { id, type, data, containers, fingerprint, metadata, card, expiresAt } = token;
+  const details = card && [card.brand, card.funding, card.bin && `BIN ${card.bin}`].filter(Boolean).join(", ");
+  return (
+    <Pairs
+      pairs={[
+        ["Id", <Name key="id">{id}</Name>],
+        ["Type", type],
+        ["Masked value", data === undefined ? <Hidden key="data" /> : <pre key="data">{textOfValue(data)}</pre>],
+        ["Card", details],
+        ["Containers", <ContainerLinks key="containers" paths={containers} />],
+        ["Fingerprint", fingerprint && <code key="fingerprint">{fingerprint}</code>],
+        ["Metadata", <Metadata key="metadata" entries={metadata} />],
+        ["Expires", expiresAt],
+        ["Created", <Stamp key="created" by={token.createdBy} at={token.createdAt} />],
+        ["Changed", token.modifiedAt && <Stamp key="modified" by={token.modifiedBy} at={token.modifiedAt} />],
+      ]}
+    />
+  );
+}
+
+function Hidden() {
+  return <span className="quiet">Your role sees no value, not even masked.</span>;
+}
+
+function Metadata({ entries }: { entries: Token["metadata"] }) {
+  const all = Object.entries(entries);
+  if (all.length === 0) return <span className="quiet">none</span>;
+  return all.map(([name, value]) => (
+    <div key={name}>
+      <bdi dir="auto">{name}</bdi>: <bdi dir="auto">{value}</bdi>
+    </div>
+  ));
+}
+
+function Stamp({ by, at }: { by: string | undefined; at: Token["createdAt"] }) {
+  return (
+    <>
+      <Time at={at} /> {by && <Name>{by}</Name>}
+    </>
+  );
+}
+
+/** What each application and role sees of the token, by the vault's own decision. */
+function WhoSees({ token: { id, containers } }: { token: Token }) {
+  const access = useRead(PermissionService.method.explainAccess, { tokenId: id, size: 50 });
+  return (
+    <section aria-labelledby="sees">
+      <h2 id="sees">Who can see this?</h2>
+      <Loaded read={access}>
+        {(found) => <AccessTable found={found} permission="token:read" containers={containers} />}
+      </Loaded>
+      <Link href={`/access?${new URLSearchParams({ token: id })}`}>Ask about another permission</Link>
+    </section>
+  );
+}
+
+/** Everything that the log has about a token, whatever its type. */
+function Life({ id }: { id: string }) {
+  const logs = useRead(LogService.method.listLogs, { entityType: "token", entityId: id, size: 50 });
+  return (
+    <section aria-labelledby="life">
+      <h2 id="life">Its life</h2>
+      <Loaded read={logs}>
+        {({ data, pagination }) => (
+          <>
+            <LogRows rows={data} label="Log rows of this token" />
+            {pagination?.next !== undefined && (
+              <Link href={`/log?${new URLSearchParams({ entity_type: "token", entity_id: id })}`}>All its rows</Link>
+            )}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function DeleteToken({ id }: { id: string }) {
+  const [, navigate] = useLocation();
+  const { isAllowed, run, ...change } = useChange(TokenService.method.deleteToken);
+  if (!isAllowed) return null;
+  return (
+    <Confirm
+      {...change}
+      action="Delete"
+      title="Delete this token?"
+      onConfirm={() => run({ id }, () => navigate("/tokens"))}
+    >
+      <p>Its value is lost for ever. Programs that still use the token get an error.</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,131 @@
+import { type FormEvent, useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import { type Token, TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { useRead } from "../../api/queries.js";
+import { TextField } from "../../components/field.js";
+import { Empty, Loaded } from "../../components/loaded.js";
+import { CursorPages } from "../../components/pages.js";
+import { Screen } from "../../components/screen.js";
+import { Table } from "../../components/table.js";
+import { Name } from "../../components/text.js";
+import { Time } from "../../components/time.js";
+import { shortTextOfValue } from "../../values.js";
+import { isTerm, queryOf } from "./token-query.js";
+
+/** Finds tokens by what the vault knows of them without opening them. */
+export function TokenList() {
+  const [params] = useSearchParams();
+  const [query, container, start] = ["query", "container", "start"].map((name) => params.get(name) ?? "");
+  const wanted = queryOf(query ?? "", container ?? "");
+  const tokens = useRead(TokenService.method.searchTokensByCursor, {
+    ...(wanted === undefined ? {} : { query: wanted }),
+    ...(start ? { start } : {}),
+    size: 50,
+  });
+  const isFiltered = Boolean(query || container);
+  return (
+    <Screen title="Tokens">
+      <Search key={params.toString()} query={query ?? ""} container={container ?? ""} />
+      <Loaded read={tokens} lines={12}>
+        {({ data, pagination }) => (
+          <>
+            {data.length === 0 ? <NoTokens isFiltered={isFiltered} /> : <TokenTable tokens={data} />}
+            <CursorPages next={pagination?.next} />
+          </>
+        )}
+      </Loaded>
+    </Screen>
+  );
+}
+
+function Search({ query, container }: { query: string; container: string }) {
+  const [, setParams] = useSearchParams();
+  const [draft, setDraft] = useState(query);
+  const [place, setPlace] = useState(container);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const typed = draft.trim();
+    const entries = typed === "" || isTerm(typed) ? { query: typed, container: place.trim() } : { id: typed };
+    setParams(new URLSearchParams(Object.entries(entries).filter(([, value]) => value !== "")));
+  };
+  return (
+    <search>
+      <form className="filters" onSubmit={submit}>
+        <TextField
+          {...{ label: "Search", value: draft, onChange: setDraft, placeholder: "type:card" }}
+          help={
+            <>
+              One of <code>type:</code> <code>data:</code> <code>fingerprint:</code> <code>metadata.name:</code>, or an
+              id
+            </>
+          }
+        />
+        <TextField
+          {...{ label: "Container", value: place, onChange: setPlace, placeholder: "/pci/" }}
+          help="Tokens in it and below it"
+        />
+        <button type="submit" className="primary">
+          Search
+        </button>
+      </form>
+    </search>
+  );
+}
+
+function NoTokens({ isFiltered }: { isFiltered: boolean }) {
+  return (
+    <Empty>
+      {isFiltered ? (
+        <>
+          <p>No token matches.</p>
+          <Link href="/tokens" className="button">
+            Show all tokens
+          </Link>
+        </>
+      ) : (
+        <>
+          <p>There are no tokens yet. Store a first card with the key of an application.</p>
+          <Link href="/" className="button primary">
+            Show the call
+          </Link>
+        </>
+      )}
+    </Empty>
+  );
+}
+
+function TokenTable({ tokens }: { tokens: readonly Token[] }) {
+  return (
+    <Table
+      label="Tokens"
+      rows={tokens}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: "Id",
+          cell: ({ id }) => (
+            <Link href={`/tokens?${new URLSearchParams({ id })}`}>
+              <Name>{id}</Name>
+            </Link>
+          ),
+        },
+        { head: "Type", cell: ({ type }) => type },
+        { head: "Masked", cell: ({ data }) => <code dir="auto">{shortTextOfValue(data)}</code> },
+        { head: "Containers", cell: ({ containers }) => <ContainerLinks paths={containers} /> },
+        { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+    />
+  );
+}
+
+/** Containers of a token, each with a link to the tokens in it. */
+export function ContainerLinks({ paths }: { paths: readonly string[] }) {
+  return paths.map((container, index) => (
+    <span key={container}>
+      {index > 0 && ", "}
+      <Link href={`/tokens?${new URLSearchParams({ container })}`}>
+        <Name>{container}</Name>
+      </Link>
+    </span>
+  ));
+}

@@ -1,0 +1,49 @@
+import { TenantService, type TokenReport } from "../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
+import { useRead } from "../api/queries.js";
+import { Empty, Loaded } from "../components/loaded.js";
+import { Screen } from "../components/screen.js";
+import { Pairs, Table } from "../components/table.js";
+import { Time } from "../components/time.js";
+
+const NUMBER = new Intl.NumberFormat();
+
+/** How many tokens there are, by type, and how many count for this month. */
+export default function Usage() {
+  const usage = useRead(TenantService.method.getUsageReport, {});
+  return (
+    <Screen title="Usage">
+      <Loaded read={usage}>{({ tokenReport }) => (tokenReport ? <Report report={tokenReport} /> : null)}</Loaded>
+    </Screen>
+  );
+}
+
+function Report({ report }: { report: TokenReport }) {
+  const { metricsByType, monthlyActiveTokens, includedMonthlyActiveTokens: included } = report;
+  const rows = Object.entries(metricsByType).map(([type, metrics]) => ({ type, ...metrics }));
+  return (
+    <>
+      <Pairs
+        pairs={[
+          ["Active this month", NUMBER.format(monthlyActiveTokens)],
+          ["Included in the plan", included > 0n ? NUMBER.format(included) : "no limit set by the operator"],
+        ]}
+      />
+      {rows.length === 0 ? (
+        <Empty>
+          <p>There are no tokens yet.</p>
+        </Empty>
+      ) : (
+        <Table
+          label="Tokens by type"
+          rows={rows}
+          keyOf={({ type }) => type}
+          columns={[
+            { head: "Type", cell: ({ type }) => type },
+            { head: "Tokens", isNumber: true, cell: ({ count }) => NUMBER.format(count) },
+            { head: "Last created", cell: ({ lastCreatedAt }) => <Time at={lastCreatedAt} /> },
+          ]}
+        />
+      )}
+    </>
+  );
+}

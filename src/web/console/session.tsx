@@ -1,0 +1,24 @@
+import { createContext, type ReactNode, useContext } from "react";
+import type { WhoAmIResponse } from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+
+/** The person who is signed in. */
+export interface Session {
+  readonly who: WhoAmIResponse;
+  /** Whether the role allows an operation, named Service/Method. */
+  can(operation: string): boolean;
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+
+export function SessionProvider({ who, children }: { who: WhoAmIResponse; children: ReactNode }) {
+  const operations = new Set(who.operations);
+  const session = { who, can: (operation: string) => operations.has(operation) };
+  return <SessionContext value={session}>{children}</SessionContext>;
+}
+
+/** @throws {Error} outside of a {@link SessionProvider}. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error("no person is signed in");
+  return session;
+}

@@ -1,0 +1,60 @@
+import type { CallObserver } from "./api/transport.js";
+
+/** Tabs of this vault say here that somebody signed in or out: they share a cookie. */
+export const TABS = "cloakroom-sign-in";
+
+/** Whether the person of this page is still signed in, and when the last call was made. Tabs tell each other. */
+export class SignInState implements CallObserver {
+  #isOver = false;
+  #renewals = 0;
+  #lastCall = Date.now();
+  readonly #listeners = new Set<() => void>();
+  readonly #tabs = new BroadcastChannel(TABS);
+
+  constructor() {
+    this.#tabs.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (data === "signed-out") this.#set(true);
+      if (data === "signed-in") this.#set(false);
+    };
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Grows whenever somebody signs in, in any tab. It may be another person than before. */
+  get renewals(): number {
+    return this.#renewals;
+  }
+
+  /** In milliseconds since 1970, by the browser's clock. */
+  get lastCall(): number {
+    return this.#lastCall;
+  }
+
+  onAnswered(): void {
+    this.#lastCall = Date.now();
+  }
+
+  onSignedOut(): void {
+    this.#set(true);
+  }
+
+  /** The person has signed in or out in this tab. */
+  announce(event: "signed-in" | "signed-out"): void {
+    this.#lastCall = Date.now();
+    this.#tabs.postMessage(event);
+    this.#set(event === "signed-out");
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  #set(isOver: boolean): void {
+    this.#isOver = isOver;
+    if (!isOver) this.#renewals += 1;
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,57 @@
+import { useMutation } from "@connectrpc/connect-query";
+import { type Dispatch, type FormEvent, type SetStateAction, useState } from "react";
+import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { problemOf } from "../api/call-problem.js";
+import { TextField } from "../components/field.js";
+import { ProblemNote } from "../components/problem-note.js";
+
+interface AskForLinkProps {
+  /** Whether the vault has several tenants. */
+  readonly needsTenant: boolean;
+  readonly tenant: readonly [string, Dispatch<SetStateAction<string>>];
+}
+
+/** Asks for a mailed link. What it shows afterwards is the same for every address. */
+export function AskForLink({ needsTenant, tenant: [tenantId, setTenantId] }: AskForLinkProps) {
+  const [email, setEmail] = useState("");
+  const ask = useMutation(SignInService.method.askForSignInLink);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (needsTenant) localStorage.setItem("cloakroom-tenant", tenantId.trim());
+    ask.mutate({ email: email.trim(), ...(needsTenant ? { tenantId: tenantId.trim() } : {}) });
+  };
+  if (ask.isSuccess) {
+    return (
+      <div className="note" role="status">
+        <p>
+          Check your mail. If a member has the address <bdi>{email}</bdi>, a link is on its way. It works once, within
+          10 minutes, in this browser.
+        </p>
+        <button type="button" onClick={() => ask.reset()}>
+          Use another address
+        </button>
+      </div>
+    );
+  }
+  const problem = ask.error ? problemOf(ask.error) : undefined;
+  return (
+    <form onSubmit={submit} className="form">
+      <TextField
+        {...{ label: "E-mail address", type: "email", value: email, onChange: setEmail, isRequired: true }}
+        autoComplete="email"
+        problem={problem?.fields.get("email")}
+      />
+      {needsTenant && (
+        <TextField
+          {...{ label: "Tenant id", value: tenantId, onChange: setTenantId, isRequired: true }}
+          help="This vault has several tenants. The invitation and your administrators name yours."
+          problem={problem?.fields.get("tenant_id")}
+        />
+      )}
+      {problem && problem.fields.size === 0 && <ProblemNote problem={problem} />}
+      <button type="submit" className="primary" disabled={ask.isPending}>
+        Mail me a link
+      </button>
+    </form>
+  );
+}

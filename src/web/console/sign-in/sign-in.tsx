@@ -1,0 +1,67 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useEffect, useState } from "react";
+import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { problemOf } from "../api/call-problem.js";
+import { Skeleton } from "../components/loaded.js";
+import { ProblemNote } from "../components/problem-note.js";
+import { AskForLink } from "./ask-for-link.js";
+import { AtIssuer } from "./at-issuer.js";
+import { TakeLink } from "./take-link.js";
+
+interface SignInProps {
+  readonly onSignedIn: () => void;
+  /** Whether it is shown in a dialog over the console. */
+  readonly isEmbedded?: boolean;
+}
+
+/** The link's secret, which follows # and so never reaches a server's log. It is removed from the address at once. */
+function takeLinkFromAddress(): string | undefined {
+  const link = location.hash.slice(1);
+  if (!link.startsWith("lnk_")) return undefined;
+  history.replaceState(null, "", location.pathname + location.search);
+  return link;
+}
+
+/** Signs people in: by a link in the address, by mail, or at the operator's issuer. */
+export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
+  const [link, setLink] = useState(takeLinkFromAddress);
+  useEffect(() => {
+    if (isEmbedded) return undefined;
+    document.title = "Sign in · Cloakroom";
+    const onHash = () => setLink((current) => takeLinkFromAddress() ?? current);
+    addEventListener("hashchange", onHash);
+    return () => removeEventListener("hashchange", onHash);
+  }, [isEmbedded]);
+  const content =
+    link === undefined ? (
+      <Methods />
+    ) : (
+      <TakeLink link={link} onSignedIn={onSignedIn} onGiveUp={() => setLink(undefined)} />
+    );
+  if (isEmbedded) return content;
+  return (
+    <main className="narrow">
+      <h1>Sign in to Cloakroom</h1>
+      {content}
+    </main>
+  );
+}
+
+function Methods() {
+  const methods = useQuery(SignInService.method.getSignInMethods, {});
+  const tenant = useState(() => localStorage.getItem("cloakroom-tenant") ?? "");
+  if (methods.error) {
+    const problem = problemOf(methods.error);
+    return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
+  }
+  if (!methods.data) return <Skeleton lines={3} />;
+  const { needsTenant, openidIssuer } = methods.data;
+  return (
+    <>
+      <AskForLink needsTenant={needsTenant} tenant={tenant} />
+      {openidIssuer !== undefined && (
+        <AtIssuer issuer={openidIssuer} tenantId={needsTenant ? tenant[0].trim() : undefined} />
+      )}
+    </>
+  );
+}

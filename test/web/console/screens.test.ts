@@ -1,0 +1,279 @@
+// Needs: chromium
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../../support/browser.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { memberOf, type OpenConsole, openConsole, ROLES, type RoleName } from "./support/console.js";
+
+const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
+/** Ids that are hard for addresses and the eye. */
+const HARD_IDS = ["...", "order:1;2", '"quoted"', "it's $1 @ 2!", "שלום", "😀😀😀", "a~b", `long-${"x".repeat(390)}`];
+
+let browser: Browser;
+let tenant: TestTenant;
+let cardId: string;
+const emails = new Map<RoleName, string>();
+
+beforeAll(async () => {
+  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+  for (const role of ROLES) emails.set(role, await memberOf(tenant, role));
+  const backEnd = await tenant.backEnd();
+  const { body } = await backEnd("POST", "/tokens", {
+    body: { type: "card", data: CARD, containers: ["/pci/high/"], metadata: { "order <1>": "77" } },
+  });
+  cardId = String(body.id);
+  for (const id of HARD_IDS) {
+    const { status } = await backEnd("POST", "/tokens", { body: { id, type: "token", data: "x" } });
+    expect([id, status]).toEqual([id, 201]);
+  }
+});
+afterAll(() => browser.close());
+
+const open = (role: RoleName, options = {}) => openConsole(browser, tenant, emails.get(role) ?? "", options);
+
+const PLACES = [
+  ["/", "Start"],
+  ["/tokens", "Tokens"],
+  ["/applications", "Applications"],
+  ["/access", "Who can see this?"],
+  ["/log", "Log"],
+  ["/proxies", "Proxies"],
+  ["/reactors", "Reactors"],
+  ["/payments", "Payments"],
+  ["/members", "Members"],
+  ["/usage", "Usage"],
+  ["/settings", "Settings"],
+  ["/sign-ins", "Your sign-ins"],
+] as const;
+const HIDDEN: Readonly<Partial<Record<RoleName, readonly string[]>>> = {
+  DEVELOPER: ["Tokens", "Log", "Payments", "Members", "Usage"],
+};
+
+describe.each(ROLES)("for %s", (role) => {
+  const hidden = HIDDEN[role] ?? [];
+  let console: OpenConsole;
+  beforeAll(async () => {
+    console = await open(role);
+  });
+  afterAll(() => console[Symbol.asyncDispose]());
+
+  it("the places are those that the role can use", async () => {
+    await console.go("");
+    const places = console.page.getByRole("navigation", { name: "Console" });
+    await places.waitFor();
+    const names = await places.getByRole("link").allTextContents();
+    expect(names).toEqual(PLACES.map(([, name]) => name).filter((name) => !hidden.includes(name)));
+  });
+
+  it.each(PLACES)("%s works, accessibly, within its policy, or says which right is missing", async (path, name) => {
+    const { page, wrongs } = console;
+    await console.go(path);
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.waitForLoadState("networkidle");
+    if (hidden.includes(name)) await page.getByText(`Your role ${role} may not call`).first().waitFor();
+    await console.expectAccessible();
+    expect(wrongs).toEqual([]);
+  });
+});
+
+describe.each(["light", "dark"] as const)("on a phone, %s", (scheme) => {
+  let console: OpenConsole;
+  beforeAll(async () => {
+    console = await open("OWNER", { width: 320, scheme });
+  });
+  afterAll(() => console[Symbol.asyncDispose]());
+
+  it.each(PLACES)("%s does not scroll sideways", async (path, name) => {
+    const { page, wrongs } = console;
+    await console.go(path);
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+    await console.expectAccessible();
+    expect(wrongs).toEqual([]);
+  });
+
+  it("a token's page does not scroll sideways, and the menu leads to other places", async () => {
+    const { page } = console;
+    await console.go(`/tokens?id=${cardId}`);
+    await page.getByText("Card created").waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+    await console.expectAccessible();
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+  });
+});
+
+describe("tokens", () => {
+  it("are shown masked, with who can see them and their life", async () => {
+    await using console = await open("OWNER");
+    const { page } = console;
+    await console.go("/tokens?container=%2Fpci%2F");
+    await page.getByRole("link", { name: cardId }).click();
+    await page.getByText("XXXXXXXXXXXX4242").waitFor();
+    await page.getByText("order <1>").waitFor();
+    await page.getByText("Rule 1 on / says reveal.").first().waitFor();
+    await page.getByText("Card created").waitFor();
+    await console.expectAccessible();
+    const content = await page.content();
+    expect(content).not.toContain(CARD.number);
+    expect(content).not.toMatch(/cvc.{0,20}123/);
+  });
+
+  it("are found by ids of unusual characters, also after a reload", async () => {
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go("/tokens");
+    for (const id of HARD_IDS) {
+      await page.getByLabel("Search").fill(id);
+      await page.getByRole("button", { name: "Search" }).click();
+      await page.getByText("Masked value", { exact: true }).waitFor();
+      expect(new URL(page.url()).searchParams.get("id")).toBe(id);
+      await page.reload();
+      await page.getByText("Masked value", { exact: true }).waitFor();
+      await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Tokens" }).click();
+      await page.getByRole("table").waitFor();
+    }
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("have no value at all for an AUDITOR, and no button to delete them", async () => {
+    await using console = await open("AUDITOR");
+    const { page } = console;
+    await console.go(`/tokens?id=${cardId}`);
+    await page.getByText("Your role sees no value").waitFor();
+    expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
+    expect(await page.content()).not.toContain("4242");
+  });
+
+  it("are deleted after a question, by keyboard, and the focus returns if it is denied", async () => {
+    const backEnd = await tenant.backEnd();
+    await backEnd("POST", "/tokens", { body: { id: "to-delete", type: "token", data: "x" } });
+    await using console = await open("OWNER");
+    const { page } = console;
+    await console.go("/tokens?id=to-delete");
+    const button = page.getByRole("button", { name: "Delete" });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Delete this token?" }).waitFor();
+    await console.expectAccessible();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await expect.poll(() => button.evaluate((element) => element.matches(":focus"))).toBe(true);
+    await button.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { level: 1, name: "Tokens" }).waitFor();
+    expect((await backEnd("GET", "/tokens/to-delete")).status).toBe(404);
+  });
+});
+
+describe("applications", () => {
+  it("are made with rules that are tried first, and their key is shown once and works", async () => {
+    await using console = await open("DEVELOPER");
+    const { page } = console;
+    await console.go("/applications?new=1");
+    await page.getByLabel("Name").fill("Made in the console");
+    await page.getByLabel("Container", { exact: true }).fill("/shop/");
+    await page.getByRole("button", { name: "Try these rights" }).click();
+    await page.getByText("No rule gives token:read here.").waitFor();
+    await page.getByLabel("Container, or the id of a token").fill("/shop/orders/");
+    await page.getByRole("button", { name: "Try these rights" }).click();
+    await page.getByText("Rule 1 on /shop/ says mask.").waitFor();
+    await console.expectAccessible();
+    await page.getByRole("button", { name: "Create application and key" }).click();
+    await page.getByText("Copy the key now.").waitFor();
+    const key = (await page.locator("[data-secret]").textContent())?.trim() ?? "";
+    const { status } = await tenant.manage("POST", "/tokens", {
+      ...{ key, body: { type: "token", data: "x", containers: ["/shop/"] } },
+    });
+    expect(status).toBe(201);
+    expect(page.url()).not.toContain(key);
+    await page.getByRole("link", { name: "Go to the application" }).click();
+    await page.getByRole("table", { name: "" }).first().waitFor();
+    expect(await page.content()).not.toContain(key);
+    await page.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("There is no key").waitFor();
+    const after = await tenant.manage("POST", "/tokens", { key, body: { type: "token", data: "x" } });
+    expect(after.status).toBe(401);
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("that would reveal values are refused with the reason", async () => {
+    await using console = await open("OWNER", { expected: /status of 403/ });
+    const { page } = console;
+    await console.go("/applications?new=1");
+    await page.getByLabel("Name").fill("Too much");
+    await page.getByLabel("Shows").selectOption("reveal");
+    await page.getByRole("button", { name: "Create application and key" }).click();
+    await page.getByText("without a second factor").waitFor();
+    await console.expectAccessible();
+  });
+});
+
+describe("members", () => {
+  it("are invited with a role, and the invitation is withdrawn", async () => {
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go("/members");
+    const email = `invited-${tenant.id.slice(-12)}@example.com`;
+    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("Role", { exact: true }).selectOption("AUDITOR");
+    await page.getByRole("button", { name: "Invite" }).click();
+    await page.getByRole("cell", { name: email }).waitFor();
+    await console.expectAccessible();
+    await page.getByRole("button", { name: "Withdraw" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
+    await page.getByRole("cell", { name: email }).waitFor({ state: "detached" });
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
+describe("the log", () => {
+  it("is filtered by entity and time in the person's zone, and exported", async () => {
+    await using console = await open("AUDITOR");
+    const { page } = console;
+    await console.go(`/log?entity_type=token&entity_id=${cardId}`);
+    await page.getByText("Card created").waitFor();
+    await page.getByLabel("Before (your time)").fill("2020-01-01T00:00");
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByText("There are no rows.").waitFor();
+    expect(new URL(page.url()).searchParams.get("to")).toBe("2020-01-01T00:00");
+    await page.getByLabel("Before (your time)").fill("");
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    const time = page.getByRole("cell").locator("time").first();
+    await time.waitFor();
+    expect(await time.getAttribute("title")).toMatch(/ UTC \(shown in Asia\/Kat[h]?mandu\)$/);
+    await page.getByRole("cell").locator("a[title]").first().click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("trace_id")).toMatch(/^[0-9a-f-]{32,36}$/);
+    await page.getByRole("table").waitFor();
+    await page.locator("td .tag", { hasText: "allowed" }).first().waitFor();
+    await console.expectAccessible();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^log-.*\.csv$/);
+    expect(console.wrongs).toEqual([]);
+  });
+});
+
+describe("a call that fails", () => {
+  it.each([
+    ["503", "The vault does not respond.", { status: 503, body: "" }],
+    ["no connection", "The vault does not respond.", undefined],
+  ])("with %s shows an error with a retry that works", async (_name, text, answer) => {
+    await using console = await open("OWNER", { expected: /Failed to load resource/ });
+    const { page } = console;
+    const pattern = `${inject("serverUrl")}/cloakroom.v1.TenantService/GetUsageReport`;
+    await page.route(pattern, (route) => (answer ? route.fulfill(answer) : route.abort()));
+    await console.go("/usage");
+    await page.getByText(text).waitFor();
+    await console.expectAccessible();
+    await page.unroute(pattern);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Active this month").waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+});

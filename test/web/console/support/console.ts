@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { expect, inject } from "vitest";
+import { nextLink } from "../../../support/mail.js";
+import type { TestTenant } from "../../../support/tenant.js";
+import { signedIn } from "../../../support/test-browser.js";
+
+export const ROLES = ["OWNER", "ADMIN", "AUDITOR", "DEVELOPER"] as const;
+export type RoleName = (typeof ROLES)[number];
+
+const url = inject("serverUrl");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** Runs in pages: a violation of the content security policy becomes an error in the browser's console. */
+const NOTE_VIOLATIONS = `document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) => {
+  console.error(\`policy violation: \${violatedDirective} \${blockedURI} \${sample}\`);
+});`;
+
+let invited = 0;
+
+/** The address of a member with a role, who is invited unless it is the OWNER. */
+export async function memberOf(tenant: TestTenant, role: RoleName): Promise<string> {
+  if (role === "OWNER") {
+    const { body } = await tenant.manage("GET", "/tenants/self/owner");
+    return String(body.user.email);
+  }
+  const email = `console-${role.toLowerCase()}-${++invited}-${tenant.id.slice(-12)}@example.com`;
+  await tenant.manage("POST", "/tenants/self/invitations", { body: { email, role } });
+  const accepted = await fetch(await nextLink(email, 0), { method: "POST" });
+  expect(accepted.status).toBe(200);
+  return email;
+}
+
+/** A console in a browser of its own, and what went wrong in it. */
+export interface OpenConsole extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Page errors, errors in the browser's console, policy violations and requests to other origins. */
+  readonly wrongs: readonly string[];
+  /** Opens an address of the console, such as `/tokens?id=…`. */
+  go(path: string): Promise<void>;
+  /** Expects that axe finds nothing. Also while dialogs are open. */
+  expectAccessible(): Promise<void>;
+}
+
+interface Options {
+  readonly width?: number;
+  readonly scheme?: "light" | "dark";
+  readonly timezoneId?: string;
+  /** Errors of these texts are part of the test. */
+  readonly expected?: RegExp;
+}
+
+/** Opens a browser without a sign-in. */
+export async function openBrowser(browser: Browser, options: Options = {}): Promise<OpenConsole> {
+  const { width = 1_280, scheme = "light", timezoneId = "Asia/Kathmandu", expected } = options;
+  const context = await browser.newContext({
+    ...{ viewport: { width, height: 900 }, colorScheme: scheme, timezoneId, reducedMotion: "reduce", locale: "en-GB" },
+  });
+  const page = await context.newPage();
+  const wrongs: string[] = [];
+  const note = (text: string) => expected?.test(text) || wrongs.push(text);
+  await page.addInitScript({ content: NOTE_VIOLATIONS });
+  page.on("pageerror", (error) => note(`page error: ${error.stack}`));
+  page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
+  page.on("request", (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== url && protocol !== "blob:") note(`request to ${request.url()}`);
+  });
+  return {
+    ...{ page, context, wrongs },
+    async go(path) {
+      await page.goto(`${url}/console${path}`);
+    },
+    async expectAccessible() {
+      await page.evaluate(AXE);
+      const found = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(AXE_TAGS)} })`);
+      const violations = Object(found).violations.map((each: { id: string; nodes: { html: string }[] }) => [
+        each.id,
+        each.nodes.map(({ html }) => html.slice(0, 200)),
+      ]);
+      expect(violations).toEqual([]);
+    },
+    async [Symbol.asyncDispose]() {
+      await context.close();
+    },
+  };
+}
+
+/** Opens a browser in which a member is signed in. */
+export async function openConsole(
+  browser: Browser,
+  tenant: TestTenant,
+  email: string,
+  options: Options = {},
+): Promise<OpenConsole> {
+  const opened = await openBrowser(browser, options);
+  const { cookies } = await signedIn(tenant.id, email);
+  await opened.context.addCookies(
+    [...cookies].map(([name, value]) => ({ name, value, url, httpOnly: true, sameSite: "Strict" as const })),
+  );
+  return opened;
+}

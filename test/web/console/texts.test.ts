@@ -1,0 +1,74 @@
+import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { csvOf } from "../../../src/web/console/screens/log/csv.js";
+import { filtersOf, paramsOf, requestOf } from "../../../src/web/console/screens/log/log-filters.js";
+import { moneyOf } from "../../../src/web/console/screens/payments/money.js";
+import { isTerm, queryOf } from "../../../src/web/console/screens/tokens/token-query.js";
+
+const NOW = Date.UTC(2026, 10, 22, 12, 0, 30);
+const HOSTILE = ["/", "%2F", "..", "\\", "#", "?a=b&c", "<b>", "שלום", "😀", "a b", "+"];
+
+describe("exported rows", () => {
+  it("are read back as they were, and no cell is a formula", () => {
+    const cell = fc.string({ unit: "grapheme", minLength: 1 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1 }), (lines) => {
+        const read: string[][] = parse(csvOf(lines), { recordDelimiter: "\r\n" });
+        for (const [row, line] of lines.entries()) {
+          for (const [column, text] of line.entries()) {
+            const got = read[row]?.[column] ?? "";
+            expect(got).not.toMatch(/^[=+\-@\t\r]/);
+            expect([text, `'${text}`]).toContain(got);
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe("filters of the log", () => {
+  it("survive the address, whatever they contain", () => {
+    for (const text of HOSTILE) {
+      const params = new URLSearchParams(paramsOf({ entity_id: text, destination_host: text }).toString());
+      expect(filtersOf(params)).toMatchObject({ entity_id: text, destination_host: text });
+    }
+  });
+
+  it("search a day where the server needs a window, and everything otherwise", () => {
+    const requestFor = (query: string) => requestOf(filtersOf(new URLSearchParams(query)), NOW);
+    const day = "2026-11-21T12:00:00.000Z";
+    expect(requestFor("")).toEqual({});
+    expect(requestFor("entity_id=x")).toEqual({ entityId: "x" });
+    expect(requestFor("outcome=denied")).toEqual({ outcome: "denied" });
+    for (const [query, filter] of [
+      ["outcome=allowed", { outcome: "allowed" }],
+      ["trace_id=t", { traceId: "t" }],
+      ["operation=read", { operation: "read" }],
+      ["key_id=k", { keyId: "k" }],
+    ] as const) {
+      expect(requestFor(query)).toEqual({ ...filter, startDate: day });
+    }
+    expect(requestFor("key_id=k&actor_id=a")).toEqual({ keyId: "k", actorId: "a" });
+    expect(requestFor("from=nonsense")).toEqual({});
+  });
+});
+
+describe("a search for tokens", () => {
+  it("tells terms from ids, and covers what is below a container", () => {
+    for (const term of ["type:card", "metadata.order id:7", "fingerprint:x", "data:a"]) expect(isTerm(term)).toBe(true);
+    for (const id of ["order:1", "01980f70-1a2b-7c4d-9e5f-60718293a4b5", "typecard"]) expect(isTerm(id)).toBe(false);
+    expect(queryOf("", "")).toBeUndefined();
+    expect(queryOf("type:card", "pci/high")).toBe("type:card AND container:/pci/high/*");
+    expect(queryOf("", "/")).toBe("container:/*");
+  });
+});
+
+describe("amounts", () => {
+  it("have the digits of their currency", () => {
+    expect(moneyOf(123_456n, "USD")).toMatch(/1.234.56/);
+    expect(moneyOf(1_000n, "JPY")).toMatch(/1.000$/);
+    expect(moneyOf(1_234n, "KWD")).toMatch(/1.234$/);
+    expect(moneyOf(1n, "not a currency")).toContain("minor units");
+  });
+});
