@@ -21,14 +21,21 @@ async function run(args: readonly string[]): Promise<void> {
   const command = apiCommandOf(args);
   if (command) {
     const { runApiCommand } = await import("./api/run.js");
-    return runApiCommand(command, args.slice(command.name.split(" ").length));
+    const words = isNamed(command.name, args) ? command.name.split(" ").length : 1;
+    return runApiCommand(command, args.slice(words));
   }
   if (OPERATOR_COMMANDS.some(({ name }) => isNamed(name, args))) return runOperatorCommand(first);
   return refuse(args);
 }
 
+/** A noun with options means its list: `cloakroom logs --follow`. */
 function apiCommandOf(args: readonly string[]): ApiCommand | undefined {
-  return API_COMMANDS.find(({ name }) => isNamed(name, args));
+  const [noun, option = ""] = args;
+  const isList = option.startsWith("-") && option !== "-h" && option !== "--help";
+  return (
+    API_COMMANDS.find(({ name }) => isNamed(name, args)) ??
+    (isList ? API_COMMANDS.find(({ name }) => name === `${noun} list`) : undefined)
+  );
 }
 
 function isNamed(name: string, args: readonly string[]): boolean {

@@ -4,6 +4,7 @@ import type { Overload } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
+import { buildStreamPipeline, type StreamPipeline } from "../api/stream-pipeline.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import type { RunQueue } from "../reactors/run-queue.js";
@@ -11,6 +12,7 @@ import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { ServedMethod } from "../services/call.js";
+import { followLogs } from "../services/follow-logs.js";
 import { tokenizeService } from "../services/tokenize.js";
 import { tokenService } from "../services/tokens.js";
 import type { Config } from "../settings/config.js";
@@ -27,6 +29,7 @@ import type { EndPart } from "./shutdown.js";
 /** All parts that serve requests. */
 export interface Composition extends AsyncDisposable {
   readonly pipelines: readonly Pipeline[];
+  readonly streams: readonly StreamPipeline[];
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
   readonly payments: Payments;
@@ -73,6 +76,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   };
   return {
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods])],
+    streams: [buildStreamPipeline(followLogs(keyring), { authenticator, database })],
     invokeProxy: invoke,
     ...{ runs, payments, sandbox, rest },
     invitations: new InvitationAcceptance(database, keyring),

@@ -53,6 +53,7 @@ beforeAll(async () => {
   const options = rpcOptions(
     [TokenService],
     [pipeline],
+    { pipelines: [], draining: new AbortController().signal },
     () => {},
     limits,
     () => observation,

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/logs.proto.
  */
 export const file_cloakroom_v1_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIuwBCgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYWN0b3JfaWRCDQoLX2FjdG9yX3R5cGUiNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkixgIKD0xpc3RMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIgCgpzdGFydF9kYXRlGAMgASgJQge6SARyAhhkSAKIAQESHgoIZW5kX2RhdGUYBCABKAlCB7pIBHICGGRIA4gBARIcCgVzdGFydBgFIAEoCUIIukgFcgMY9ANIBIgBARIaCgRwYWdlGAYgASgFQge6SAQaAigBSAWIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSAaIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCDQoLX3N0YXJ0X2RhdGVCCwoJX2VuZF9kYXRlQggKBl9zdGFydEIHCgVfcGFnZUIHCgVfc2l6ZSKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlMo4CCgpMb2dTZXJ2aWNlEmYKCExpc3RMb2dzEh0uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5MaXN0TG9nc1Jlc3BvbnNlIhuKtRgKCghsb2c6cmVhZILT5JMCBxIFL2xvZ3MSlwEKEkxpc3RMb2dFbnRpdHlUeXBlcxInLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0GiguY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlIi6KtRgKCghsb2c6cmVhZILT5JMCGmIEZGF0YRISL2xvZ3MvZW50aXR5LXR5cGVzYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIuwBCgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYWN0b3JfaWRCDQoLX2FjdG9yX3R5cGUiNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkixgIKD0xpc3RMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIgCgpzdGFydF9kYXRlGAMgASgJQge6SARyAhhkSAKIAQESHgoIZW5kX2RhdGUYBCABKAlCB7pIBHICGGRIA4gBARIcCgVzdGFydBgFIAEoCUIIukgFcgMY9ANIBIgBARIaCgRwYWdlGAYgASgFQge6SAQaAigBSAWIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSAaIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCDQoLX3N0YXJ0X2RhdGVCCwoJX2VuZF9kYXRlQggKBl9zdGFydEIHCgVfcGFnZUIHCgVfc2l6ZSKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlIp4BChFGb2xsb3dMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIcCgVhZnRlchgDIAEoCUIIukgFcgMY9ANIAogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEIICgZfYWZ0ZXIiRQoSRm9sbG93TG9nc1Jlc3BvbnNlEh8KBGRhdGEYASADKAsyES5jbG9ha3Jvb20udjEuTG9nEg4KBmN1cnNvchgCIAEoCTLxAgoKTG9nU2VydmljZRJmCghMaXN0TG9ncxIdLmNsb2Frcm9vbS52MS5MaXN0TG9nc1JlcXVlc3QaHi5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXNwb25zZSIbirUYCgoIbG9nOnJlYWSC0+STAgcSBS9sb2dzEmEKCkZvbGxvd0xvZ3MSHy5jbG9ha3Jvb20udjEuRm9sbG93TG9nc1JlcXVlc3QaIC5jbG9ha3Jvb20udjEuRm9sbG93TG9nc1Jlc3BvbnNlIg6KtRgKCghsb2c6cmVhZDABEpcBChJMaXN0TG9nRW50aXR5VHlwZXMSJy5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVxdWVzdBooLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXNwb25zZSIuirUYCgoIbG9nOnJlYWSC0+STAhpiBGRhdGESEi9sb2dzL2VudGl0eS10eXBlc2IGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Log
@@ -244,6 +244,64 @@ export const ListLogEntityTypesResponseSchema: GenMessage<ListLogEntityTypesResp
   messageDesc(file_cloakroom_v1_logs, 6);
 
 /**
+ * @generated from message cloakroom.v1.FollowLogsRequest
+ */
+export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
+  /**
+   * Rows about entities of this type. token matches tokens of every type, such as card and bank.
+   *
+   * @generated from field: optional string entity_type = 1;
+   */
+  entityType?: string | undefined;
+
+  /**
+   * @generated from field: optional string entity_id = 2;
+   */
+  entityId?: string | undefined;
+
+  /**
+   * The cursor of a message of an earlier stream with the same filter. Default: rows from now on.
+   *
+   * @generated from field: optional string after = 3;
+   */
+  after?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.FollowLogsRequest.
+ * Use `create(FollowLogsRequestSchema)` to create a new message.
+ */
+export const FollowLogsRequestSchema: GenMessage<FollowLogsRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 7);
+
+/**
+ * @generated from message cloakroom.v1.FollowLogsResponse
+ */
+export type FollowLogsResponse = Message<"cloakroom.v1.FollowLogsResponse"> & {
+  /**
+   * In the order of their times, but rows of a transaction that took long come after later ones.
+   *
+   * @generated from field: repeated cloakroom.v1.Log data = 1;
+   */
+  data: Log[];
+
+  /**
+   * Continues here. No row can appear before it any more, so the rows of the last three minutes come again: drop those
+   * whose ids are known.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.FollowLogsResponse.
+ * Use `create(FollowLogsResponseSchema)` to create a new message.
+ */
+export const FollowLogsResponseSchema: GenMessage<FollowLogsResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 8);
+
+/**
  * The log: who accessed what, and when.
  *
  * @generated from service cloakroom.v1.LogService
@@ -258,6 +316,18 @@ export const LogService: GenService<{
     methodKind: "unary";
     input: typeof ListLogsRequestSchema;
     output: typeof ListLogsResponseSchema;
+  },
+  /**
+   * Sends log rows as they are committed, about a second later, until the caller leaves. A message without rows comes at
+   * least every 15 seconds. The server ends each stream after 10 to 15 minutes and when it stops, with UNAVAILABLE;
+   * continue with the last cursor. It also ends when the key loses its rights.
+   *
+   * @generated from rpc cloakroom.v1.LogService.FollowLogs
+   */
+  followLogs: {
+    methodKind: "server_streaming";
+    input: typeof FollowLogsRequestSchema;
+    output: typeof FollowLogsResponseSchema;
   },
   /**
    * Lists the entity types that log rows name.

@@ -349,9 +349,14 @@ const TENANT_COMMANDS: readonly ApiCommand[] = [
       "entity-id": { kind: "text", value: "ID", meaning: "only rows about this entity" },
       since: { kind: "text", value: "TIME", meaning: "only rows of this time or later, in ISO 8601" },
       until: { kind: "text", value: "TIME", meaning: "only rows before this time, in ISO 8601" },
+      follow: {
+        kind: "switch",
+        meaning: "print rows as they are committed, until Ctrl-C, which prints the last cursor",
+      },
+      after: { kind: "text", value: "CURSOR", meaning: "with --follow: continue behind an earlier cursor" },
       ...LISTED,
     },
-    examples: ["--entity-type token --limit 50"],
+    examples: ["--entity-type token --limit 50", "--follow --json"],
     load: async () => (await import("./log-commands.js")).listLogs,
   },
 ];

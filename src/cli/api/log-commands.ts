@@ -1,8 +1,12 @@
+import { UsageError } from "../command.js";
+import type { ApiCall } from "./api-call.js";
 import type { Action } from "./command.js";
 
 const COLUMNS = ["created_at", "operation", "entity_type", "entity_id", "actor_id", "message"];
 
 export const listLogs: Action = async (call) => {
+  if (call.isSet("follow")) return followLogs(call);
+  if (call.isSet("after")) throw new UsageError("--after goes with --follow.");
   const filter = {
     entityType: call.text("entity-type"),
     entityId: call.text("entity-id"),
@@ -12,3 +16,15 @@ export const listLogs: Action = async (call) => {
   };
   await call.show(call.client.logs.list(filter, call.options()), COLUMNS);
 };
+
+async function followLogs(call: ApiCall): Promise<void> {
+  const unfit = ["since", "until", "limit", "all", "timeout"].find((flag) => call.isSet(flag));
+  if (unfit !== undefined) throw new UsageError(`--${unfit} does not go with --follow.`);
+  const filter = { entityType: call.text("entity-type"), entityId: call.text("entity-id"), after: call.text("after") };
+  const rows = call.client.logs.follow(filter, { signal: call.signal });
+  try {
+    for await (const row of rows) call.output.item(row, COLUMNS);
+  } finally {
+    if (rows.cursor !== undefined) process.stderr.write(`Continue with --after ${rows.cursor}\n`);
+  }
+}
