@@ -1,8 +1,8 @@
 import { Fault } from "../base/fault.js";
 import type { Position } from "../crypto/cursor.js";
-import type { LogRow } from "../store/audit-logs.js";
 import { listFollowedRows } from "../store/followed-logs.js";
 import { readLogClosing } from "../store/log-clock.js";
+import type { LogRow } from "../store/log-listing.js";
 import type { Transaction } from "../store/transaction.js";
 
 /** Rows of one look at most. */

@@ -13,6 +13,10 @@ export const OPERATOR_COMMANDS: readonly { readonly name: string; readonly summa
   { name: "tenants list", summary: "List all tenants" },
   { name: "tenants update", summary: "Change what a tenant's plan includes" },
   {
+    name: "members sign-in-link",
+    summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",
+  },
+  {
     name: "formulas import",
     summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
   },
@@ -34,7 +38,14 @@ export const OPERATOR_COMMANDS: readonly { readonly name: string; readonly summa
     name: "audit export",
     summary: "Write the log with its seals as lines of JSON, for an archive outside this vault's control",
   },
+  { name: "audit key", summary: "Show the public keys that sign tenants' logs, for auditors who verify exports" },
   { name: "audit restart", summary: "Continue a chain of seals that was tampered with, after you have investigated" },
+  { name: "audit who-read", summary: "List who read or used a token, when, how it was shown, from where and why" },
+  { name: "audit what-did", summary: "Show what an application, person, key or session did, by day" },
+  {
+    name: "audit denied",
+    summary: "List requests that were denied, and keys that were not valid, in the last 24 hours or another time",
+  },
   { name: "audit reopen", summary: "Set logs back to the present that a fast clock closed ahead of time" },
   { name: "export", summary: "Write all stored data to a file, as of one moment; values stay encrypted" },
   { name: "import", summary: "Load an export into an empty database, atomically; the root key must be available" },
