@@ -31,6 +31,7 @@ const STEPS = [
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/typescript/tsconfig.json"],
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/elements/tsconfig.json"],
+  [process.execPath, "scripts/bundle-cli.js"],
   [process.execPath, "scripts/copy-sql.js"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/build-web.ts"],
@@ -58,6 +59,12 @@ function isBuilt(digest) {
   return existsSync(STAMP) && readFileSync(STAMP, "utf8") === digest;
 }
 
+/** `cloakroom --version` shows it. Without a repository there is no such file. */
+function writeCommit() {
+  const { status, stdout } = spawnSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" });
+  if (status === 0) writeFileSync("dist/.commit", stdout);
+}
+
 const digest = digestOfSources();
 if (!process.argv.includes("--if-changed") || !isBuilt(digest)) {
   rmSync(STAMP, { force: true });
@@ -67,3 +74,4 @@ if (!process.argv.includes("--if-changed") || !isBuilt(digest)) {
   }
   writeFileSync(STAMP, digest);
 }
+writeCommit();

@@ -8,7 +8,7 @@ if (Number.parseInt(process.versions.node, 10) < LEAST_NODE) {
   );
   process.exitCode = 1;
 } else {
-  await import("./cli/command-line.js");
+  await import("./cli/entry.js");
 }
 
 export {};

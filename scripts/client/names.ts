@@ -24,7 +24,8 @@ export const RESOURCES: readonly ResourceName[] = [
   resource("TransactionService", "transactions", "Transaction"),
   resource("ThreeDSService", "threeDS", "ThreeDS", { inBrowser: true }),
   resource("LogService", "logs", "Log"),
-  resource("TenantService", "tenant", "Tenant"),
+  // `Tenant` is the message that it reads.
+  resource("TenantService", "tenant", "Tenant", { className: "OwnTenant" }),
   resource("MemberService", "members", "Member"),
   resource("InvitationService", "invitations", "Invitation"),
 ];
@@ -98,11 +99,16 @@ function pluralOf(noun: string): string {
   return noun.endsWith("y") && !noun.endsWith("ey") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 
-function resource(service: string, property: string, noun: string, { inBrowser = false } = {}): ResourceName {
+function resource(
+  service: string,
+  property: string,
+  noun: string,
+  { inBrowser = false, className = `${property.charAt(0).toUpperCase()}${property.slice(1)}` } = {},
+): ResourceName {
   return {
     service,
     property,
-    className: `${property.charAt(0).toUpperCase()}${property.slice(1)}`,
+    className,
     file: property.replace(/[A-Z]+/g, (letters) => `-${letters.toLowerCase()}`),
     noun,
     inBrowser,

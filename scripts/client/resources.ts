@@ -12,7 +12,11 @@ const PAGES: ReadonlySet<string> = new Set(["OffsetPage", "CursorPage", "LogPage
 
 /** The source of a class with one method for each rpc of a service. */
 export function resourceFile(service: DescService, resource: ResourceName, messages: Messages): string {
-  const methods = service.methods.map((method) => methodText(method, methodName(method.name, resource.noun), messages));
+  const methods = service.methods.map((method) =>
+    method.methodKind === "server_streaming"
+      ? streamText(method, methodName(method.name, resource.noun), messages)
+      : methodText(method, methodName(method.name, resource.noun), messages),
+  );
   const doc = docstring(commentOf(service), "");
   return fileOf(`${doc}export class ${resource.className} extends Resource {\n${methods.join("\n\n")}\n}`, "Resource");
 }
@@ -47,6 +51,8 @@ function fileOf(text: string, base: string): string {
   const ownNames = new Set([
     "Call",
     "CallOptions",
+    "Followed",
+    "FollowOptions",
     "List",
     "JsonInput",
     "JsonValue",
@@ -62,6 +68,7 @@ function fileOf(text: string, base: string): string {
   const values = ["JsonInput", "JsonObject", "JsonValue"].filter(mentions);
   return [
     `import type { Call, CallOptions } from "../../call.js";`,
+    ...(mentions("Followed") ? [`import { type Followed, followed, type FollowOptions } from "../../follow.js";`] : []),
     ...(mentions("List") ? [`import type { List } from "../../list.js";`] : []),
     `import { ${base} } from "../../resource.js";`,
     ...(values.length > 0 ? [`import type { ${values.join(", ")} } from "../../values.js";`] : []),
@@ -71,6 +78,18 @@ function fileOf(text: string, base: string): string {
     text,
     "",
   ].join("\n");
+}
+
+/** A method that sends items until the caller leaves. */
+function streamText(method: DescMethod, name: string, messages: Messages): string {
+  const { parameters, message } = requestOf(method, messages);
+  const items = method.output.fields.find((field) => field.name === "data")?.message;
+  if (!items) throw new Error(`${method.name} sends no items`);
+  const call = ["this.calls", `"${method.parent.name}/${method.name}"`, messages.shapeOf(items), message, "options"];
+  const doc = docstring(commentOf(method), "  ");
+  const type = `Followed<${messages.typeOf(items, "answer")}>`;
+  const signature = `${name}(${[...parameters, "options?: FollowOptions"].join(", ")}): ${type}`;
+  return `${doc}  ${signature} {\n    return followed(${call.join(", ")});\n  }`;
 }
 
 function methodText(method: DescMethod, name: string, messages: Messages): string {

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { type Fault, invalid } from "../base/fault.js";
 import { FunctionFailed } from "../functions/function-failed.js";
-import type { Admission } from "./admission.js";
+import type { Admission, MethodAdmission } from "./admission.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { isCancelled, type Observation, toFault } from "./observation.js";
 import type { Answer, Pipeline } from "./pipeline.js";
@@ -11,7 +11,11 @@ import type { RequestHead } from "./request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 
 /** Admits or refuses a call before its message is read. @throws {ConnectError} in the caller's form. */
-export async function admitCall(pipeline: Pipeline, head: RequestHead, observation: Observation): Promise<Admission> {
+export async function admitCall(
+  pipeline: MethodAdmission,
+  head: RequestHead,
+  observation: Observation,
+): Promise<Admission> {
   try {
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;

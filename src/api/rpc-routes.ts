@@ -12,6 +12,7 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
+import type { MethodAdmission } from "./admission.js";
 import { auditOf } from "./audit-of.js";
 import type { Visits } from "./browser/visits.js";
 import { withTextForm } from "./grpc-web-text.js";
@@ -26,6 +27,7 @@ import { rateRefusalOf } from "./rate-gate.js";
 import { limitsOf, type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
+import { type StreamOptions, serveStreams } from "./rpc-stream.js";
 import { parentSpanOf, traceIdOf } from "./trace.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
@@ -45,11 +47,16 @@ interface RpcParts {
 export function rpcOptions(
   services: readonly DescService[],
   pipelines: readonly Pipeline[],
+  streams: StreamOptions,
   others: (router: ConnectRouter) => void,
   parts: RpcParts,
 ): RpcOptions {
   const { limits, observe } = parts;
   const byMethod = new Map<DescMethod, Pipeline>(pipelines.map((pipeline) => [pipeline.method.desc, pipeline]));
+  const admissions = new Map<DescMethod, MethodAdmission>([
+    ...byMethod,
+    ...streams.pipelines.map((pipeline) => [pipeline.stream.desc, pipeline] as const),
+  ]);
   return {
     readMaxBytes: limits.messageBytes,
     maxTimeoutMs: limits.timeoutMs,
@@ -63,8 +70,8 @@ export function rpcOptions(
     requestGate: async (context) => {
       const refused = rateRefusalOf(callOf(context).raw);
       if (refused) throw refuseAtOnce(refused, context, observe);
-      const pipeline = byMethod.get(context.method);
-      if (pipeline) await gate(pipeline, context, parts);
+      const admission = admissions.get(context.method);
+      if (admission) await gate(admission, context, parts);
     },
     routes(router) {
       for (const method of services.flatMap(({ methods }) => methods)) {
@@ -74,6 +81,7 @@ export function rpcOptions(
         const own = limitsOf(handler.method, limits);
         router.handlers[index] = withOurRefusals(handler, own, (values) => values?.get(callKey));
       }
+      serveStreams(router, streams, callOf);
       const ours = router.handlers.length;
       others(router);
       for (const [index, handler] of router.handlers.entries()) {
@@ -98,7 +106,7 @@ const JSON_OPTIONS = {
   },
 };
 
-async function gate(pipeline: Pipeline, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
+async function gate(pipeline: MethodAdmission, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
   const call = callOf(context);
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));

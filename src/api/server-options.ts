@@ -10,11 +10,13 @@ import type { OperatorLog } from "./operator-log.js";
 import type { Pipeline } from "./pipeline.js";
 import type { InvokeProxy } from "./proxy-route.js";
 import type { RateGate } from "./rate-gate.js";
+import type { StreamPipeline } from "./stream-pipeline.js";
 
 export interface ServerOptions {
   /** Every service of the API, including partly implemented ones. */
   readonly services: readonly DescService[];
   readonly pipelines: readonly Pipeline[];
+  readonly streams: readonly StreamPipeline[];
   readonly invokeProxy: InvokeProxy;
   readonly readiness: Readiness;
   readonly log: OperatorLog;

@@ -68,7 +68,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
 /** gRPC, gRPC-Web and Connect, with reflection and health. */
 async function registerRpc(
   app: FastifyInstance,
-  { services, pipelines, readiness, visits }: ServerOptions,
+  { services, pipelines, streams, readiness, visits }: ServerOptions,
   limits: RpcLimits,
   observe: Observe,
   shutdownSignal: AbortSignal,
@@ -77,6 +77,7 @@ async function registerRpc(
   const rpc = rpcOptions(
     services,
     pipelines,
+    { pipelines: streams, draining: readiness.draining },
     (router) => {
       registerReflection(router, services, QUESTION_LIMITS);
       registerRpcHealth(router, names, readiness, QUESTION_LIMITS);

@@ -5,6 +5,7 @@ import { type Overload, summed } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
+import { buildStreamPipeline, type StreamPipeline } from "../api/stream-pipeline.js";
 import { RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
@@ -13,6 +14,7 @@ import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { ServedMethod } from "../services/call.js";
+import { followLogs } from "../services/follow-logs.js";
 import { tokenizeService } from "../services/tokenize.js";
 import { tokenService } from "../services/tokens.js";
 import type { Config } from "../settings/config.js";
@@ -30,6 +32,7 @@ import type { EndPart } from "./shutdown.js";
 /** All parts that serve requests. */
 export interface Composition extends AsyncDisposable {
   readonly pipelines: readonly Pipeline[];
+  readonly streams: readonly StreamPipeline[];
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
   readonly payments: Payments;
@@ -86,6 +89,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   };
   return {
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
+    streams: [buildStreamPipeline(followLogs(keyring), admission)],
     invokeProxy: invoke,
     ...{ runs, payments, people, sandbox, rest },
     framePasses,

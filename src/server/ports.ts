@@ -75,10 +75,10 @@ function apiServer(
   rateGate: RateGate,
 ): Promise<ApiServer> {
   const { corsOrigins, bodyLimit, requestTimeout, rpcFastPath } = config;
-  const { pipelines, invokeProxy, overload } = parts;
+  const { pipelines, streams, invokeProxy, overload } = parts;
   return createApiServer({
     services: SERVICES,
-    ...{ pipelines, invokeProxy, overload },
+    ...{ pipelines, streams, invokeProxy, overload },
     ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient: clientReader(config.trustedProxies),

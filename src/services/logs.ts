@@ -23,7 +23,7 @@ export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
           ...(next === undefined ? {} : { after: next, next }),
           ...(start === undefined ? { pageNumber: page } : {}),
         },
-        data: rows.map((row) => show(tenantId, row)),
+        data: rows.map((row) => showLogRow(tenantId, row)),
       }));
     }),
     serve(method.listLogEntityTypes, async (_request, call) =>
@@ -34,7 +34,8 @@ export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
   ];
 }
 
-function show(tenantId: TenantId, row: LogRow) {
+/** A row as the API shows it. */
+export function showLogRow(tenantId: TenantId, row: LogRow) {
   return {
     id: row.id,
     tenantId,

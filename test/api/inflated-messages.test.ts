@@ -52,7 +52,13 @@ beforeAll(async () => {
   const app = Fastify();
   const limits = { messageBytes: 5 * MB, timeoutMs: 10_000 };
   const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
-  const options = rpcOptions([TokenService], [pipeline], () => {}, { limits, observe: () => observation, visits });
+  const options = rpcOptions(
+    [TokenService],
+    [pipeline],
+    { pipelines: [], draining: new AbortController().signal },
+    () => {},
+    { limits, observe: () => observation, visits },
+  );
   await app.register(fastifyConnectPlugin, options);
   await app.ready();
   port = createOnePort(

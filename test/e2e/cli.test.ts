@@ -21,8 +21,11 @@ describe("cloakroom", () => {
     const { node } = process.versions;
     const plain = await run(word);
     expect({ code: plain.code, stderr: plain.stderr }).toEqual({ code: 0, stderr: "" });
-    expect(plain.stdout).toMatch(new RegExp(`^cloakroom ${version} \\(Node\\.js ${node}, \\w+-\\w+\\)\n$`));
-    expect(JSON.parse((await run(word, "--json")).stdout)).toMatchObject({ version, node });
+    const commit = readFileSync("dist/.commit", "utf8").trim();
+    expect(plain.stdout).toMatch(
+      new RegExp(`^cloakroom ${version} \\(commit ${commit}, Node\\.js ${node}, \\w+-\\w+\\)\n$`),
+    );
+    expect(JSON.parse((await run(word, "--json")).stdout)).toMatchObject({ version, commit, node });
   });
 
   it.each(["serve", "init", "migrate", "tenants create", "tenants list", "doctor"])(

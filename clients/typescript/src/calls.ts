@@ -6,7 +6,7 @@ import { type List, listOf, type Page } from "./list.js";
 import { type CloakroomOptions, type InterceptedRequest, type InterceptedResponse, misuse } from "./options.js";
 import { type Effect, Retries } from "./retries.js";
 import { assertComplete, isFields, type Shape } from "./shape.js";
-import type { AttemptAnswer, Transport } from "./transport.js";
+import type { Attempt, AttemptAnswer, Transport } from "./transport.js";
 
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 2;
@@ -96,6 +96,13 @@ export class Calls {
       };
     };
     return listOf(load({}));
+  }
+
+  /** What a stream is opened with, and what opens it. */
+  async stream(method: string, input: object, options: CallOptions, end: Deadline): Promise<[Transport, Attempt]> {
+    const headers = await this.#headers(options, undefined, end);
+    const message = encodeInput(input, "", false);
+    return [this.#transport, { method, message, headers, end, timeoutMs: Number.POSITIVE_INFINITY }];
   }
 
   async #respond<T>(request: Request, read: (message: unknown) => T): Promise<ResponseOf<T>> {
@@ -229,7 +236,7 @@ function fieldOf(message: unknown, name: string): unknown {
 }
 
 /** What ended the call itself goes before what the attempt made of it. */
-function failureOf(thrown: unknown, deadline: Deadline): Failure {
+export function failureOf(thrown: unknown, deadline: Deadline): Failure {
   if (deadline.ended === "timeout") return { code: "timeout", message: "The call did not end within its timeout." };
   if (deadline.ended === "canceled") return { code: "canceled", message: "The call was canceled by its signal." };
   if (thrown instanceof AttemptError) return thrown.failure;

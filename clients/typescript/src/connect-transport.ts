@@ -50,7 +50,7 @@ export class ConnectTransport implements Transport {
 }
 
 /** Reads an error of Connect. The server always sends `debug` in the details, so no protobuf decoder is needed. */
-function readError(answer: Record<string, unknown>) {
+export function readError(answer: Record<string, unknown>) {
   const details = (Array.isArray(answer.details) ? answer.details : []).filter(isFields);
   const debugOf = (type: string) => {
     const debug = details.find((detail) => detail.type === type)?.debug;
@@ -67,7 +67,7 @@ function readError(answer: Record<string, unknown>) {
   };
 }
 
-function parse(text: string): unknown {
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -76,7 +76,7 @@ function parse(text: string): unknown {
 }
 
 /** Errors of Node's fetch have the error of the socket as their cause; browsers do not say what happened. */
-function lost(cause: unknown): AttemptError {
+export function lost(cause: unknown): AttemptError {
   const inner: unknown = isFields(cause) ? cause.cause : undefined;
   const code = isFields(inner) && typeof inner.code === "string" ? inner.code : undefined;
   return new AttemptError({

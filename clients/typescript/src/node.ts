@@ -1,6 +1,6 @@
 // The entry for Node: all resources, over gRPC on one HTTP/2 connection.
 import { Calls } from "./calls.js";
-import { ConnectTransport } from "./connect-transport.js";
+import { StreamingConnectTransport } from "./connect-streams.js";
 import { AllResources } from "./generated/all-resources.js";
 import { Http2Transport } from "./node/http2-transport.js";
 import { checkedBaseUrl, misuse, type NodeOptions } from "./options.js";
@@ -20,7 +20,7 @@ export class Cloakroom extends AllResources {
     super(
       new Calls(
         transport === "connect"
-          ? new ConnectTransport(url, options.fetch)
+          ? new StreamingConnectTransport(url, options.fetch)
           : new Http2Transport(url, tls ?? {}, userAgent),
         { ...options, apiKey },
       ),

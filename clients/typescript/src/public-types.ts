@@ -1,6 +1,7 @@
 export type { Call, CallOptions, ResponseOf } from "./call.js";
 export type { ClientErrorCode, ErrorCode, ServerErrorCode } from "./errors.js";
 export { CloakroomError } from "./errors.js";
+export type { Followed, FollowOptions } from "./follow.js";
 export type * from "./generated/messages.js";
 export type { List, Page } from "./list.js";
 export type {

@@ -35,6 +35,11 @@ export interface AttemptAnswer {
 export interface Transport {
   /** @throws {AttemptError} */
   send(attempt: Attempt): Promise<AttemptAnswer>;
+  /**
+   * Opens a stream and passes its messages, as JSON of protobuf. Absent where streams are not supported.
+   * @throws {AttemptError} for any end but the caller's and the one that the server says is good.
+   */
+  open?(attempt: Attempt): AsyncGenerator<unknown, void>;
   /** Lets calls under way end and closes connections. */
   close(): Promise<void>;
 }

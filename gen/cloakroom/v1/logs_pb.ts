@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/logs.proto.
  */
 export const file_cloakroom_v1_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAki7QUKD0xpc3RMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIgCgpzdGFydF9kYXRlGAMgASgJQge6SARyAhhkSAKIAQESHgoIZW5kX2RhdGUYBCABKAlCB7pIBHICGGRIA4gBARIcCgVzdGFydBgFIAEoCUIIukgFcgMY9ANIBIgBARIaCgRwYWdlGAYgASgFQge6SAQaAigBSAWIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSAaIAQESHwoIYWN0b3JfaWQYCCABKAlCCLpIBXIDsAEBSAeIAQESHQoGa2V5X2lkGAkgASgJQgi6SAVyA7ABAUgIiAEBEjQKB291dGNvbWUYCiABKAlCHrpIG3IZUgdhbGxvd2VkUgZkZW5pZWRSBmZhaWxlZEgJiAEBEh8KCW9wZXJhdGlvbhgLIAEoCUIHukgEcgIYIEgKiAEBEjMKCXRyYW5zZm9ybRgMIAEoCUIbukgYchZSBnJldmVhbFIEbWFza1IGcmVkYWN0SAuIAQESHwoIdHJhY2VfaWQYDSABKAlCCLpIBXIDGIABSAyIAQESJwoQZGVzdGluYXRpb25faG9zdBgOIAEoCUIIukgFcgMY/QFIDYgBARIfCglzb3VyY2VfaXAYDyABKAlCB7pIBHICGDFIDogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplQgsKCV9hY3Rvcl9pZEIJCgdfa2V5X2lkQgoKCF9vdXRjb21lQgwKCl9vcGVyYXRpb25CDAoKX3RyYW5zZm9ybUILCglfdHJhY2VfaWRCEwoRX2Rlc3RpbmF0aW9uX2hvc3RCDAoKX3NvdXJjZV9pcCKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlMsICCgpMb2dTZXJ2aWNlEnsKCExpc3RMb2dzEh0uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5MaXN0TG9nc1Jlc3BvbnNlIjCKtRgfCghsb2c6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCBxIFL2xvZ3MStgEKEkxpc3RMb2dFbnRpdHlUeXBlcxInLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0GiguY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlIk2KtRgpCghsb2c6cmVhZFodT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVKC0+STAhpiBGRhdGESEi9sb2dzL2VudGl0eS10eXBlc2IGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAki7QUKD0xpc3RMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIgCgpzdGFydF9kYXRlGAMgASgJQge6SARyAhhkSAKIAQESHgoIZW5kX2RhdGUYBCABKAlCB7pIBHICGGRIA4gBARIcCgVzdGFydBgFIAEoCUIIukgFcgMY9ANIBIgBARIaCgRwYWdlGAYgASgFQge6SAQaAigBSAWIAQESHAoEc2l6ZRgHIAEoBUIJukgGGgQYZCgBSAaIAQESHwoIYWN0b3JfaWQYCCABKAlCCLpIBXIDsAEBSAeIAQESHQoGa2V5X2lkGAkgASgJQgi6SAVyA7ABAUgIiAEBEjQKB291dGNvbWUYCiABKAlCHrpIG3IZUgdhbGxvd2VkUgZkZW5pZWRSBmZhaWxlZEgJiAEBEh8KCW9wZXJhdGlvbhgLIAEoCUIHukgEcgIYIEgKiAEBEjMKCXRyYW5zZm9ybRgMIAEoCUIbukgYchZSBnJldmVhbFIEbWFza1IGcmVkYWN0SAuIAQESHwoIdHJhY2VfaWQYDSABKAlCCLpIBXIDGIABSAyIAQESJwoQZGVzdGluYXRpb25faG9zdBgOIAEoCUIIukgFcgMY/QFIDYgBARIfCglzb3VyY2VfaXAYDyABKAlCB7pIBHICGDFIDogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplQgsKCV9hY3Rvcl9pZEIJCgdfa2V5X2lkQgoKCF9vdXRjb21lQgwKCl9vcGVyYXRpb25CDAoKX3RyYW5zZm9ybUILCglfdHJhY2VfaWRCEwoRX2Rlc3RpbmF0aW9uX2hvc3RCDAoKX3NvdXJjZV9pcCKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlIp4BChFGb2xsb3dMb2dzUmVxdWVzdBIhCgtlbnRpdHlfdHlwZRgBIAEoCUIHukgEcgIYMkgAiAEBEiAKCWVudGl0eV9pZBgCIAEoCUIIukgFcgMYkANIAYgBARIcCgVhZnRlchgDIAEoCUIIukgFcgMY9ANIAogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEIICgZfYWZ0ZXIiRQoSRm9sbG93TG9nc1Jlc3BvbnNlEh8KBGRhdGEYASADKAsyES5jbG9ha3Jvb20udjEuTG9nEg4KBmN1cnNvchgCIAEoCTK6AwoKTG9nU2VydmljZRJ7CghMaXN0TG9ncxIdLmNsb2Frcm9vbS52MS5MaXN0TG9nc1JlcXVlc3QaHi5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXNwb25zZSIwirUYHwoIbG9nOnJlYWRaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAgcSBS9sb2dzEnYKCkZvbGxvd0xvZ3MSHy5jbG9ha3Jvb20udjEuRm9sbG93TG9nc1JlcXVlc3QaIC5jbG9ha3Jvb20udjEuRm9sbG93TG9nc1Jlc3BvbnNlIiOKtRgfCghsb2c6cmVhZFoTT1dORVIgQURNSU4gQVVESVRPUjABErYBChJMaXN0TG9nRW50aXR5VHlwZXMSJy5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVxdWVzdBooLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXNwb25zZSJNirUYKQoIbG9nOnJlYWRaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSgtPkkwIaYgRkYXRhEhIvbG9ncy9lbnRpdHktdHlwZXNiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Log
@@ -373,6 +373,64 @@ export const ListLogEntityTypesResponseSchema: GenMessage<ListLogEntityTypesResp
   messageDesc(file_cloakroom_v1_logs, 6);
 
 /**
+ * @generated from message cloakroom.v1.FollowLogsRequest
+ */
+export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
+  /**
+   * Rows about entities of this type. token matches tokens of every type, such as card and bank.
+   *
+   * @generated from field: optional string entity_type = 1;
+   */
+  entityType?: string | undefined;
+
+  /**
+   * @generated from field: optional string entity_id = 2;
+   */
+  entityId?: string | undefined;
+
+  /**
+   * The cursor of a message of an earlier stream with the same filter. Default: rows from now on.
+   *
+   * @generated from field: optional string after = 3;
+   */
+  after?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.FollowLogsRequest.
+ * Use `create(FollowLogsRequestSchema)` to create a new message.
+ */
+export const FollowLogsRequestSchema: GenMessage<FollowLogsRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 7);
+
+/**
+ * @generated from message cloakroom.v1.FollowLogsResponse
+ */
+export type FollowLogsResponse = Message<"cloakroom.v1.FollowLogsResponse"> & {
+  /**
+   * In the order of their times, but rows of a transaction that took long come after later ones.
+   *
+   * @generated from field: repeated cloakroom.v1.Log data = 1;
+   */
+  data: Log[];
+
+  /**
+   * Continues here. No row can appear before it any more, so the rows of the last three minutes come again: drop those
+   * whose ids are known.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.FollowLogsResponse.
+ * Use `create(FollowLogsResponseSchema)` to create a new message.
+ */
+export const FollowLogsResponseSchema: GenMessage<FollowLogsResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 8);
+
+/**
  * The log: who accessed what, and when.
  *
  * @generated from service cloakroom.v1.LogService
@@ -387,6 +445,18 @@ export const LogService: GenService<{
     methodKind: "unary";
     input: typeof ListLogsRequestSchema;
     output: typeof ListLogsResponseSchema;
+  },
+  /**
+   * Sends log rows as they are committed, about a second later, until the caller leaves. A message without rows comes at
+   * least every 15 seconds. The server ends each stream after 10 to 15 minutes and when it stops, with UNAVAILABLE;
+   * continue with the last cursor. It also ends when the key loses its rights.
+   *
+   * @generated from rpc cloakroom.v1.LogService.FollowLogs
+   */
+  followLogs: {
+    methodKind: "server_streaming";
+    input: typeof FollowLogsRequestSchema;
+    output: typeof FollowLogsResponseSchema;
   },
   /**
    * Lists the entity types that log rows name.

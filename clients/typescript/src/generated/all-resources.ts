@@ -5,12 +5,12 @@ import { Connections } from "./resources/connections.js";
 import { Invitations } from "./resources/invitations.js";
 import { Logs } from "./resources/logs.js";
 import { Members } from "./resources/members.js";
+import { OwnTenant } from "./resources/tenant.js";
 import { Permissions } from "./resources/permissions.js";
 import { Proxies } from "./resources/proxies.js";
 import { ReactorFormulas } from "./resources/reactor-formulas.js";
 import { Reactors } from "./resources/reactors.js";
 import { Sessions } from "./resources/sessions.js";
-import { Tenant } from "./resources/tenant.js";
 import { ThreeDS } from "./resources/three-ds.js";
 import { Tokens } from "./resources/tokens.js";
 import { Transactions } from "./resources/transactions.js";
@@ -30,7 +30,7 @@ export abstract class AllResources extends Tokenization {
   readonly transactions: Transactions = new Transactions(this.calls);
   readonly threeDS: ThreeDS = new ThreeDS(this.calls);
   readonly logs: Logs = new Logs(this.calls);
-  readonly tenant: Tenant = new Tenant(this.calls);
+  readonly tenant: OwnTenant = new OwnTenant(this.calls);
   readonly members: Members = new Members(this.calls);
   readonly invitations: Invitations = new Invitations(this.calls);
 }

@@ -1,5 +1,6 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { foreignAnswer } from "../answer-errors.js";
+import { Envelopes } from "../envelopes.js";
 import { AttemptError } from "../errors.js";
 import type { TlsOptions } from "../options.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../transport.js";
@@ -19,6 +20,8 @@ const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 export class Http2Transport implements Transport {
   readonly #connection: Connection;
   readonly #slots = new Slots(MOST_STREAMS);
+  /** Streams that have no end of their own. */
+  readonly #open = new Set<ClientHttp2Stream>();
   readonly #prefix: string;
   readonly #userAgent: string;
   #closed: (() => void) | undefined;
@@ -56,8 +59,34 @@ export class Http2Transport implements Transport {
     }
   }
 
+  async *open(attempt: Attempt): AsyncGenerator<unknown, void> {
+    const body = frame(encodeMessage(attempt.method, attempt.message));
+    if (this.#isClosed) throw closed();
+    if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
+    let stream: ClientHttp2Stream | undefined;
+    const cancel = () => stream?.close(NGHTTP2_CANCEL);
+    const off = attempt.end.onEnd(cancel);
+    try {
+      this.#connection.hold(true);
+      const session = this.#connection.ready ?? (await attempt.end.orEnd(this.#connection.session()));
+      this.#connection.hold(true);
+      stream = session.request(this.#headers(attempt));
+      this.#open.add(stream);
+      stream.end(body);
+      yield* messagesOf(stream, attempt.method, () => this.#connection.heard());
+    } finally {
+      off();
+      // Without a reset the server would keep its part open until it fails to write.
+      cancel();
+      if (stream) this.#open.delete(stream);
+      this.#slots.free();
+      if (this.#slots.isIdle) this.#idle();
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const stream of this.#open) stream.close(NGHTTP2_CANCEL);
     if (!this.#slots.isIdle) {
       await new Promise<void>((resolve) => {
         this.#closed = resolve;
@@ -125,6 +154,30 @@ export class Http2Transport implements Transport {
   }
 }
 
+/** The messages of a stream, read no faster than they are taken. @throws {AttemptError} as it ended. */
+async function* messagesOf(
+  stream: ClientHttp2Stream,
+  method: string,
+  heard: () => void,
+): AsyncGenerator<unknown, void> {
+  const received: Record<string, string> = {};
+  stream.on("response", (headers) => addTexts(received, headers));
+  stream.on("trailers", (trailers) => addTexts(received, trailers));
+  const envelopes = new Envelopes();
+  let failure: unknown;
+  try {
+    const chunks: AsyncIterable<Buffer> = stream;
+    for await (const chunk of chunks) {
+      heard();
+      for (const { content } of envelopes.read(chunk)) yield decodeMessage(method, content);
+    }
+  } catch (error) {
+    failure = error;
+  }
+  if (failure instanceof AttemptError) throw failure;
+  throwUnlessGood(stream, received, failure);
+}
+
 /** The message of a stream that has ended. @throws {AttemptError} as the server or the connection ended it. */
 function read(
   stream: ClientHttp2Stream,
@@ -133,6 +186,14 @@ function read(
   chunks: readonly Buffer[],
   failure: unknown,
 ): unknown {
+  throwUnlessGood(stream, headers, failure);
+  const message = messageIn(Buffer.concat(chunks));
+  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server answered without a message." });
+  return decodeMessage(method, message);
+}
+
+/** @throws {AttemptError} for a stream that the server or the connection ended with another status than ok. */
+function throwUnlessGood(stream: ClientHttp2Stream, headers: Readonly<Record<string, string>>, failure: unknown): void {
   const { ":status": httpStatus, "content-type": type = "", "grpc-status": status } = headers;
   if (httpStatus === undefined)
     throw lostCall(failure, stream.rstCode === NGHTTP2_REFUSED_STREAM || codeOf(failure) === GOAWAY);
@@ -142,9 +203,6 @@ function read(
   if (status === undefined) throw lostCall(failure, false);
   const refused = statusError(status, headers);
   if (refused) throw refused;
-  const message = messageIn(Buffer.concat(chunks));
-  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server answered without a message." });
-  return decodeMessage(method, message);
 }
 
 const GOAWAY = "ERR_HTTP2_GOAWAY_SESSION";

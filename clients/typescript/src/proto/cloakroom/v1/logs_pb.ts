@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/logs.proto.
  */
 export const file_cloakroom_v1_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiswQKD0xpc3RMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhcKCnN0YXJ0X2RhdGUYAyABKAlIAogBARIVCghlbmRfZGF0ZRgEIAEoCUgDiAEBEhIKBXN0YXJ0GAUgASgJSASIAQESEQoEcGFnZRgGIAEoBUgFiAEBEhEKBHNpemUYByABKAVIBogBARIVCghhY3Rvcl9pZBgIIAEoCUgHiAEBEhMKBmtleV9pZBgJIAEoCUgIiAEBEhQKB291dGNvbWUYCiABKAlICYgBARIWCglvcGVyYXRpb24YCyABKAlICogBARIWCgl0cmFuc2Zvcm0YDCABKAlIC4gBARIVCgh0cmFjZV9pZBgNIAEoCUgMiAEBEh0KEGRlc3RpbmF0aW9uX2hvc3QYDiABKAlIDYgBARIWCglzb3VyY2VfaXAYDyABKAlIDogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplQgsKCV9hY3Rvcl9pZEIJCgdfa2V5X2lkQgoKCF9vdXRjb21lQgwKCl9vcGVyYXRpb25CDAoKX3RyYW5zZm9ybUILCglfdHJhY2VfaWRCEwoRX2Rlc3RpbmF0aW9uX2hvc3RCDAoKX3NvdXJjZV9pcCKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlMsABCgpMb2dTZXJ2aWNlEkkKCExpc3RMb2dzEh0uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5MaXN0TG9nc1Jlc3BvbnNlEmcKEkxpc3RMb2dFbnRpdHlUeXBlcxInLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0GiguY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiswQKD0xpc3RMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhcKCnN0YXJ0X2RhdGUYAyABKAlIAogBARIVCghlbmRfZGF0ZRgEIAEoCUgDiAEBEhIKBXN0YXJ0GAUgASgJSASIAQESEQoEcGFnZRgGIAEoBUgFiAEBEhEKBHNpemUYByABKAVIBogBARIVCghhY3Rvcl9pZBgIIAEoCUgHiAEBEhMKBmtleV9pZBgJIAEoCUgIiAEBEhQKB291dGNvbWUYCiABKAlICYgBARIWCglvcGVyYXRpb24YCyABKAlICogBARIWCgl0cmFuc2Zvcm0YDCABKAlIC4gBARIVCgh0cmFjZV9pZBgNIAEoCUgMiAEBEh0KEGRlc3RpbmF0aW9uX2hvc3QYDiABKAlIDYgBARIWCglzb3VyY2VfaXAYDyABKAlIDogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplQgsKCV9hY3Rvcl9pZEIJCgdfa2V5X2lkQgoKCF9vdXRjb21lQgwKCl9vcGVyYXRpb25CDAoKX3RyYW5zZm9ybUILCglfdHJhY2VfaWRCEwoRX2Rlc3RpbmF0aW9uX2hvc3RCDAoKX3NvdXJjZV9pcCKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlIoEBChFGb2xsb3dMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhIKBWFmdGVyGAMgASgJSAKIAQFCDgoMX2VudGl0eV90eXBlQgwKCl9lbnRpdHlfaWRCCAoGX2FmdGVyIkUKEkZvbGxvd0xvZ3NSZXNwb25zZRIfCgRkYXRhGAEgAygLMhEuY2xvYWtyb29tLnYxLkxvZxIOCgZjdXJzb3IYAiABKAkykwIKCkxvZ1NlcnZpY2USSQoITGlzdExvZ3MSHS5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVzcG9uc2USUQoKRm9sbG93TG9ncxIfLmNsb2Frcm9vbS52MS5Gb2xsb3dMb2dzUmVxdWVzdBogLmNsb2Frcm9vbS52MS5Gb2xsb3dMb2dzUmVzcG9uc2UwARJnChJMaXN0TG9nRW50aXR5VHlwZXMSJy5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVxdWVzdBooLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Log
@@ -370,6 +370,64 @@ export const ListLogEntityTypesResponseSchema: GenMessage<ListLogEntityTypesResp
   messageDesc(file_cloakroom_v1_logs, 6);
 
 /**
+ * @generated from message cloakroom.v1.FollowLogsRequest
+ */
+export type FollowLogsRequest = Message<"cloakroom.v1.FollowLogsRequest"> & {
+  /**
+   * Rows about entities of this type. token matches tokens of every type, such as card and bank.
+   *
+   * @generated from field: optional string entity_type = 1;
+   */
+  entityType?: string | undefined;
+
+  /**
+   * @generated from field: optional string entity_id = 2;
+   */
+  entityId?: string | undefined;
+
+  /**
+   * The cursor of a message of an earlier stream with the same filter. Default: rows from now on.
+   *
+   * @generated from field: optional string after = 3;
+   */
+  after?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.FollowLogsRequest.
+ * Use `create(FollowLogsRequestSchema)` to create a new message.
+ */
+export const FollowLogsRequestSchema: GenMessage<FollowLogsRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 7);
+
+/**
+ * @generated from message cloakroom.v1.FollowLogsResponse
+ */
+export type FollowLogsResponse = Message<"cloakroom.v1.FollowLogsResponse"> & {
+  /**
+   * In the order of their times, but rows of a transaction that took long come after later ones.
+   *
+   * @generated from field: repeated cloakroom.v1.Log data = 1;
+   */
+  data: Log[];
+
+  /**
+   * Continues here. No row can appear before it any more, so the rows of the last three minutes come again: drop those
+   * whose ids are known.
+   *
+   * @generated from field: string cursor = 2;
+   */
+  cursor: string;
+};
+
+/**
+ * Describes the message cloakroom.v1.FollowLogsResponse.
+ * Use `create(FollowLogsResponseSchema)` to create a new message.
+ */
+export const FollowLogsResponseSchema: GenMessage<FollowLogsResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_logs, 8);
+
+/**
  * The log: who accessed what, and when.
  *
  * @generated from service cloakroom.v1.LogService
@@ -384,6 +442,18 @@ export const LogService: GenService<{
     methodKind: "unary";
     input: typeof ListLogsRequestSchema;
     output: typeof ListLogsResponseSchema;
+  },
+  /**
+   * Sends log rows as they are committed, about a second later, until the caller leaves. A message without rows comes at
+   * least every 15 seconds. The server ends each stream after 10 to 15 minutes and when it stops, with UNAVAILABLE;
+   * continue with the last cursor. It also ends when the key loses its rights.
+   *
+   * @generated from rpc cloakroom.v1.LogService.FollowLogs
+   */
+  followLogs: {
+    methodKind: "server_streaming";
+    input: typeof FollowLogsRequestSchema;
+    output: typeof FollowLogsResponseSchema;
   },
   /**
    * Lists the entity types that log rows name.

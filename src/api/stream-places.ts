@@ -1,0 +1,40 @@
+import { actorOf, type Caller } from "../access/caller.js";
+import { Fault } from "../base/fault.js";
+
+/** Streams of one application or person, and of a process: each holds memory and looks at the database every second. */
+const MOST_PER_ACTOR = 10;
+const MOST_PER_PROCESS = 500;
+
+/** Bounds the streams that are open at once. */
+export class StreamPlaces {
+  readonly #byActor = new Map<string, number>();
+  #taken = 0;
+
+  /**
+   * Takes a place. Returns a function that frees it, once.
+   * @throws {Fault} rate_limited
+   */
+  take(caller: Caller): () => void {
+    const { id } = actorOf(caller);
+    const own = this.#byActor.get(id) ?? 0;
+    if (own >= MOST_PER_ACTOR) {
+      throw new Fault(
+        "rate_limited",
+        `An application or person can have ${MOST_PER_ACTOR} streams at once. Close one first.`,
+      );
+    }
+    if (this.#taken >= MOST_PER_PROCESS)
+      throw new Fault("rate_limited", "The server has too many streams. Try again later.");
+    this.#byActor.set(id, own + 1);
+    this.#taken += 1;
+    let isFree = false;
+    return () => {
+      if (isFree) return;
+      isFree = true;
+      this.#taken -= 1;
+      const left = (this.#byActor.get(id) ?? 1) - 1;
+      if (left === 0) this.#byActor.delete(id);
+      else this.#byActor.set(id, left);
+    };
+  }
+}

@@ -1,0 +1,157 @@
+import { type CallOptions, Cloakroom } from "@cloakroom/client";
+import { UsageError } from "../command.js";
+import type { CommandArguments } from "./command-arguments.js";
+import { type Credentials, findCredentials } from "./credentials.js";
+import { clientNamesOf } from "./field-names.js";
+import { Output } from "./output.js";
+import { confirm } from "./prompt.js";
+import { parseJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
+
+const LISTED = 20;
+const PAGE = 100;
+
+/** One call of a command: its arguments, the vault and the output. */
+export class ApiCall implements AsyncDisposable {
+  readonly output: Output;
+  /** Aborted at Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly #given: CommandArguments;
+  #client: Cloakroom | undefined;
+
+  constructor(given: CommandArguments, signal: AbortSignal) {
+    this.#given = given;
+    this.signal = signal;
+    this.output = new Output({ json: this.isSet("json"), query: this.text("query") });
+  }
+
+  /** An argument by its place. The command's table makes all of them required. */
+  argument(index: number): string {
+    const value = this.#given.positionals[index];
+    if (value === undefined) throw new UsageError("An argument is missing.");
+    return value;
+  }
+
+  isSet(flag: string): boolean {
+    return this.#given.flags.has(flag);
+  }
+
+  text(flag: string): string | undefined {
+    return this.#given.flags.get(flag)?.at(-1);
+  }
+
+  list(flag: string): readonly string[] | undefined {
+    return this.#given.flags.get(flag);
+  }
+
+  /** @throws {UsageError} without the option. */
+  required(flag: string): string {
+    const value = this.text(flag);
+    if (value === undefined) throw new UsageError(`--${flag} is missing.`);
+    return value;
+  }
+
+  /** @throws {UsageError} for another text than a whole number from 1. */
+  whole(flag: string): number | undefined {
+    const text = this.text(flag);
+    if (text === undefined) return undefined;
+    if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${flag} must be a whole number from 1.`);
+    return Number(text);
+  }
+
+  /** Entries given as NAME=VALUE. */
+  entries(flag: string): Readonly<Record<string, string>> | undefined {
+    const texts = this.list(flag);
+    return texts && Object.fromEntries(texts.map((text) => entryOf(flag, text)));
+  }
+
+  /** The JSON that an option refers to by `@FILE` or `-`. */
+  async json(flag: string): Promise<unknown> {
+    const reference = this.text(flag);
+    return reference === undefined ? undefined : parseJson(`--${flag}`, await readReferenced(`--${flag}`, reference));
+  }
+
+  /** The text that an option refers to by `@FILE` or `-`. */
+  async content(flag: string): Promise<string | undefined> {
+    const reference = this.text(flag);
+    return reference === undefined ? undefined : readReferenced(`--${flag}`, reference);
+  }
+
+  /**
+   * A request as JSON text in the names of the client: that of `--from`, with these fields over it. The vault checks it.
+   * @throws {UsageError} for another thing than an object.
+   */
+  async request(fields: Readonly<Record<string, unknown>>): Promise<string> {
+    const from = this.text("from");
+    const text = from === undefined ? "{}" : await readFrom(from);
+    const body = parseJson("--from", text);
+    if (typeof body !== "object" || body === null || Array.isArray(body)) {
+      throw new UsageError("--from must be a JSON object.");
+    }
+    const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+    return JSON.stringify({ ...Object(clientNamesOf(body)), ...Object.fromEntries(given) });
+  }
+
+  /** How many items a list shows, and how many to ask for at once. */
+  page(): { readonly limit: number; readonly size: number } {
+    const limit = this.isSet("all") ? Number.POSITIVE_INFINITY : (this.whole("limit") ?? LISTED);
+    return { limit, size: Math.min(limit, PAGE) };
+  }
+
+  /** Prints a list: up to its limit in one piece, or all of it as it arrives. */
+  async show(items: AsyncIterable<unknown>, columns: readonly string[]): Promise<void> {
+    const { limit } = this.page();
+    const shown: unknown[] = [];
+    for await (const item of items) {
+      if (limit === Number.POSITIVE_INFINITY) this.output.item(item, columns);
+      else if (shown.push(item) >= limit) break;
+    }
+    if (limit !== Number.POSITIVE_INFINITY) this.output.list(shown, columns);
+  }
+
+  /** Asks before something that cannot be undone. @throws {UsageError} where the user does not agree or cannot be asked. */
+  async confirm(question: string): Promise<void> {
+    if (this.isSet("yes")) return;
+    if (this.isSet("no-input")) throw new UsageError(`${question} Add --yes to do it without a question.`);
+    await confirm(question, "delete");
+  }
+
+  credentials(): Credentials {
+    return findCredentials({ url: this.text("url"), profile: this.text("profile") });
+  }
+
+  get client(): Cloakroom {
+    this.#client ??= clientFor(this.credentials());
+    return this.#client;
+  }
+
+  /** Options of each call to the vault. */
+  options(): CallOptions {
+    const seconds = this.whole("timeout");
+    const reason = this.text("reason");
+    return {
+      signal: this.signal,
+      ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }),
+      ...(reason === undefined ? {} : { headers: { "x-cloakroom-reason": reason } }),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client?.close();
+  }
+}
+
+/** A client with these credentials. */
+export function clientFor({ url, key, caFile }: Pick<Credentials, "url" | "key" | "caFile">): Cloakroom {
+  const tls = caFile === undefined ? {} : { tls: { ca: readFile("ca_file", caFile) } };
+  return new Cloakroom({ baseUrl: url, apiKey: key, ...tls });
+}
+
+function entryOf(flag: string, text: string): readonly [name: string, value: string] {
+  const end = text.indexOf("=");
+  if (end < 1) throw new UsageError(`--${flag} must be NAME=VALUE.`);
+  return [text.slice(0, end), text.slice(end + 1)];
+}
+
+function readFrom(from: string): Promise<string> | string {
+  return from === "-" ? readStandardInput("the request") : readFile("--from", from);
+}

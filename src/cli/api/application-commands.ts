@@ -1,0 +1,53 @@
+import type { CreateApplicationInput, UpdateApplicationInput } from "@cloakroom/client";
+import type { Action } from "./command.js";
+
+const COLUMNS = ["id", "name", "type", "created_at"];
+const KEY_COLUMNS = ["id", "created_by", "created_at"];
+
+export const listApplications: Action = async (call) => {
+  const filter = { type: call.list("type"), size: call.page().size };
+  await call.show(call.client.applications.list(filter, call.options()), COLUMNS);
+};
+
+export const getApplication: Action = async (call) => {
+  call.output.one(await call.client.applications.get(call.argument(0), call.options()));
+};
+
+export const createApplication: Action = async (call) => {
+  const fields = { name: call.text("name"), type: call.text("type"), permissions: call.list("permission") };
+  const input: CreateApplicationInput = JSON.parse(await call.request(fields));
+  call.output.one(await call.client.applications.create(input, call.options()));
+};
+
+export const updateApplication: Action = async (call) => {
+  const fields = { name: call.text("name"), permissions: call.list("permission") };
+  const input: UpdateApplicationInput = JSON.parse(await call.request(fields));
+  call.output.one(await call.client.applications.update(call.argument(0), input, call.options()));
+};
+
+export const deleteApplication: Action = async (call) => {
+  const id = call.argument(0);
+  await call.confirm(`Application ${id} will be deleted, and its keys stop working at once.`);
+  await call.client.applications.delete(id, call.options());
+  call.output.one({ id, deleted: true });
+};
+
+export const listKeys: Action = async (call) => {
+  const { size } = call.page();
+  await call.show(call.client.applicationKeys.list(call.argument(0), { size }, call.options()), KEY_COLUMNS);
+};
+
+export const getKey: Action = async (call) => {
+  call.output.one(await call.client.applicationKeys.get(call.argument(0), call.argument(1), call.options()));
+};
+
+export const createKey: Action = async (call) => {
+  call.output.one(await call.client.applicationKeys.create(call.argument(0), call.options()));
+};
+
+export const deleteKey: Action = async (call) => {
+  const id = call.argument(1);
+  await call.confirm(`Key ${id} will be deleted, and stops working at once.`);
+  await call.client.applicationKeys.delete(call.argument(0), id, call.options());
+  call.output.one({ id, deleted: true });
+};

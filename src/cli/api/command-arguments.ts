@@ -1,0 +1,6 @@
+/** The arguments of a call, checked against the command. */
+export interface CommandArguments {
+  readonly positionals: readonly string[];
+  /** By name: the texts of a flag, in order. A switch has the text `true`. */
+  readonly flags: ReadonlyMap<string, readonly string[]>;
+}

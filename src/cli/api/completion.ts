@@ -1,0 +1,54 @@
+import { UsageError } from "../command.js";
+import { OPERATOR_COMMANDS } from "../operator-commands.js";
+import { flagsOf } from "./command.js";
+import { API_COMMANDS } from "./commands.js";
+
+// The scripts stay the same in all versions: the program itself says what may come next.
+const SCRIPTS: Readonly<Record<string, string>> = {
+  bash: `_cloakroom() {
+  local IFS=$'\\n'
+  COMPREPLY=($(compgen -W "$(cloakroom __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _cloakroom cloakroom`,
+  zsh: `#compdef cloakroom
+_cloakroom() {
+  local -a found
+  found=("\${(@f)$(cloakroom __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _cloakroom cloakroom`,
+  fish: `function __cloakroom_complete
+  set -l words (commandline -opc) (commandline -ct)
+  cloakroom __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c cloakroom -a "(__cloakroom_complete)"`,
+};
+
+/** The script that makes a shell complete commands. @throws {UsageError} for another shell. */
+export function completionScript(shell: string | undefined): string {
+  const script = SCRIPTS[shell ?? ""];
+  if (script === undefined) throw new UsageError("Usage: cloakroom completion bash, zsh or fish");
+  return script;
+}
+
+/** What may take the place of the last word, from the tables of commands alone. */
+export function completionsOf(words: readonly string[]): readonly string[] {
+  const [last = "", ...before] = [...words].reverse();
+  const typed = before.reverse();
+  const command = API_COMMANDS.find(({ name }) => name.split(" ").every((word, index) => typed[index] === word));
+  if (command) {
+    const flags = flagsOf(command);
+    const open = flags[(typed.at(-1) ?? "").replace(/^--/, "")];
+    const isValue = typed.at(-1)?.startsWith("--") && open !== undefined && open.kind !== "switch";
+    if (isValue) return (open.choices ?? []).filter((choice) => choice.startsWith(last));
+    return Object.keys(flags)
+      .map((name) => `--${name}`)
+      .filter((name) => last !== "" && name.startsWith(last));
+  }
+  const names = [...API_COMMANDS, ...OPERATOR_COMMANDS].map(({ name }) => name.split(" "));
+  const next = names
+    .filter((name) => typed.every((word, index) => name[index] === word))
+    .flatMap((name) => name[typed.length] ?? []);
+  const own = typed.length === 0 ? ["completion", "help", "version"] : [];
+  return [...new Set([...next, ...own])].filter((word) => word.startsWith(last));
+}

@@ -1,0 +1,52 @@
+import { CloakroomError } from "@cloakroom/client";
+import { UsageError } from "../command.js";
+import { NotSignedIn } from "./credentials.js";
+import { EXIT_CODES, exitCodeOf } from "./exit-codes.js";
+import { Interrupted } from "./interrupted.js";
+import { textOf } from "./text-table.js";
+
+/** What a failed command prints: one JSON object with --json, otherwise lines. */
+interface Report {
+  readonly exitCode: number;
+  readonly code: string;
+  readonly message: string;
+  readonly fields?: Readonly<Record<string, readonly string[]>>;
+  readonly traceId?: string | undefined;
+}
+
+/** Prints to standard error why a command failed. Returns its exit code. */
+export function reportFailure(error: unknown, asJson: boolean): number {
+  const { exitCode, code, message, fields = {}, traceId } = reportOf(error);
+  if (asJson) {
+    const shown = { code, message, ...(Object.keys(fields).length > 0 ? { fields } : {}), trace_id: traceId };
+    process.stderr.write(`${JSON.stringify(shown)}\n`);
+    return exitCode;
+  }
+  const lines = [
+    message,
+    ...Object.entries(fields).flatMap(([name, texts]) => texts.map((text) => `  ${name}: ${text}`)),
+    ...(traceId === undefined ? [] : [`  trace: ${traceId}`]),
+    ...(code === "unauthenticated"
+      ? ["Run: cloakroom whoami shows which key is used, cloakroom login saves another."]
+      : []),
+  ];
+  for (const line of lines) process.stderr.write(`${textOf(line)}\n`);
+  return exitCode;
+}
+
+function reportOf(error: unknown): Report {
+  if (error instanceof UsageError) return { exitCode: EXIT_CODES.wrongCall, code: "usage", message: error.message };
+  if (error instanceof NotSignedIn) {
+    return { exitCode: EXIT_CODES.notSignedIn, code: "not_signed_in", message: error.message };
+  }
+  if (error instanceof Interrupted) {
+    return { exitCode: EXIT_CODES.interrupted, code: "interrupted", message: "Interrupted." };
+  }
+  if (error instanceof CloakroomError) {
+    const { code, message, fields, traceId } = error;
+    return { exitCode: exitCodeOf(code), code, message, fields, traceId };
+  }
+  const system = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+  // Messages of libraries may hold what must not be printed.
+  return { exitCode: EXIT_CODES.failed, code: "internal", message: `The command failed${system}.` };
+}

@@ -1,0 +1,43 @@
+/** Fields whose content is the caller's own: its names stay as they are. */
+const OPAQUE = new Set([
+  "data",
+  "mask",
+  "metadata",
+  "configuration",
+  "settings",
+  "errors",
+  "args",
+  "raw",
+  "returned",
+  "body",
+]);
+
+/** Names of the client where the REST API's name is not the same in snake case. */
+const REST_NAMES: Readonly<Record<string, string>> = { extras: "_extras" };
+
+/** A result of the client as JSON in the names of the REST API. */
+export function restNamesOf(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  return renamed(
+    value,
+    (name) => REST_NAMES[name] ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    restNamesOf,
+  );
+}
+
+/** JSON in the names of the REST API as an input of the client. */
+export function clientNamesOf(value: unknown): unknown {
+  return renamed(
+    value,
+    (name) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+    clientNamesOf,
+  );
+}
+
+function renamed(value: unknown, rename: (name: string) => string, each: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(each);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.map(([name, item]) => [rename(name), OPAQUE.has(name) ? item : each(item)]));
+}

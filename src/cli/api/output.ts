@@ -1,0 +1,71 @@
+import { restNamesOf } from "./field-names.js";
+import { partOf } from "./result-path.js";
+import { tableLines, textOf } from "./text-table.js";
+
+/** How a command prints its result. */
+export interface OutputOptions {
+  readonly json: boolean;
+  /** Prints this part of the result. */
+  readonly query: string | undefined;
+}
+
+/** Standard output of a command: tables and lines for people, JSON for programs. */
+export class Output {
+  readonly #options: OutputOptions;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+  }
+
+  get isJson(): boolean {
+    return this.#options.json;
+  }
+
+  /** Prints one thing. */
+  one(result: unknown): void {
+    const shown = restNamesOf(result);
+    if (this.#isForPrograms) this.#data(shown);
+    else if (typeof shown !== "object" || shown === null) this.line(textOf(shown));
+    else this.#fields(shown);
+  }
+
+  /** Prints a list in one piece: a table of some columns for people. */
+  list(items: readonly unknown[], columns: readonly string[]): void {
+    const shown = items.map(restNamesOf);
+    if (this.#isForPrograms) {
+      this.#data(shown);
+      return;
+    }
+    const rows = shown.map((item) => columns.map((column) => textOf(partOf(item, column))));
+    const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+    for (const line of tableLines(columns, rows, width)) this.line(line);
+  }
+
+  /** Prints one item of a list whose end is not known: a JSON document per line, or its columns with tabs between them. */
+  item(item: unknown, columns: readonly string[]): void {
+    const shown = restNamesOf(item);
+    if (this.#isForPrograms) this.#data(shown);
+    else this.line(columns.map((column) => textOf(partOf(shown, column))).join("\t"));
+  }
+
+  line(text: string): void {
+    process.stdout.write(`${text}\n`);
+  }
+
+  get #isForPrograms(): boolean {
+    return this.#options.json || this.#options.query !== undefined;
+  }
+
+  #fields(shown: object): void {
+    const entries = Object.entries(shown);
+    const width = Math.max(0, ...entries.map(([name]) => name.length));
+    for (const [name, value] of entries) this.line(`${name.padEnd(width)}  ${textOf(value)}`);
+  }
+
+  #data(shown: unknown): void {
+    const { query, json } = this.#options;
+    const part = query === undefined ? shown : partOf(shown, query);
+    if (json) this.line(JSON.stringify(part ?? null));
+    else for (const item of Array.isArray(part) ? part : [part]) this.line(textOf(item));
+  }
+}

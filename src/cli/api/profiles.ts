@@ -1,0 +1,61 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { UsageError } from "../command.js";
+
+/** A vault and the key to use there. */
+export interface Profile {
+  readonly url: string;
+  readonly key: string;
+  /** The certificate authority to trust. */
+  readonly ca_file?: string;
+}
+
+export type Profiles = Readonly<Record<string, Profile>>;
+
+/** The file of profiles, whose keys only its owner may read. */
+export function profilesFile(environment: NodeJS.ProcessEnv = process.env): string {
+  return join(environment.XDG_CONFIG_HOME || join(homedir(), ".config"), "cloakroom", "config.json");
+}
+
+/** @throws {UsageError} for a file that other users can read, or that is not what {@link writeProfiles} writes. */
+export function readProfiles(file: string): Profiles {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode;
+  if (mode === undefined) return {};
+  if ((mode & 0o077) !== 0) {
+    throw new UsageError(`Other users may read the keys in ${file}. Run: chmod 600 ${file}`);
+  }
+  const damaged = new UsageError(`${file} cannot be read. Remove it and run: cloakroom login`);
+  const content = parsed(readFileSync(file, "utf8"), damaged);
+  if (typeof content !== "object" || content === null) throw damaged;
+  const profiles: Record<string, Profile> = {};
+  for (const [name, profile] of Object.entries(content)) {
+    if (!isProfile(profile)) throw damaged;
+    profiles[name] = profile;
+  }
+  return profiles;
+}
+
+/** Replaces the file in one step. */
+export function writeProfiles(file: string, profiles: Profiles): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 });
+  // A draft that an earlier process left behind keeps its mode.
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+function parsed(text: string, damaged: UsageError): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw damaged;
+  }
+}
+
+function isProfile(value: unknown): value is Profile {
+  if (typeof value !== "object" || value === null) return false;
+  const hasTexts = "url" in value && typeof value.url === "string" && "key" in value && typeof value.key === "string";
+  return hasTexts && (!("ca_file" in value) || typeof value.ca_file === "string");
+}

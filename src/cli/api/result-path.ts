@@ -1,0 +1,26 @@
+import { UsageError } from "../command.js";
+
+/** A name, an index or `[]`, which stands for each item of a list. */
+const STEP = /^(?:\.?([A-Za-z_][\w-]*)|\[(\d*)\])/;
+
+/**
+ * The part of a JSON result that a path names: `card.last4`, `[0].id`, `[].id`. Undefined where there is none.
+ * @throws {UsageError} for a path that cannot be read.
+ */
+export function partOf(result: unknown, path: string): unknown {
+  const [step, name, index] = STEP.exec(path) ?? [];
+  if (path === "" || path === ".") return result;
+  if (step === undefined) {
+    throw new UsageError("--query must be a path such as id, card.last4, [0].id or [].id.");
+  }
+  const rest = path.slice(step.length);
+  if (name !== undefined) return partOf(memberOf(result, name), rest);
+  const list: readonly unknown[] = Array.isArray(result) ? result : [];
+  if (index !== undefined && index !== "") return partOf(list[Number(index)], rest);
+  return list.map((item) => partOf(item, rest));
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}

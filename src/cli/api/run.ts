@@ -1,0 +1,28 @@
+import { ApiCall } from "./api-call.js";
+import { parseArguments } from "./arguments.js";
+import type { ApiCommand } from "./command.js";
+import { reportFailure } from "./failure.js";
+import { commandHelp } from "./help.js";
+import { Interrupted } from "./interrupted.js";
+import { refuseSecretArguments } from "./secret-arguments.js";
+
+/** Runs a command over the API and sets the exit code. */
+export async function runApiCommand(command: ApiCommand, args: readonly string[]): Promise<void> {
+  // A program that reads the output, such as head, may end first.
+  process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
+  const interrupt = new AbortController();
+  process.once("SIGINT", () => interrupt.abort(new Interrupted()));
+  try {
+    refuseSecretArguments(args);
+    const given = parseArguments(command, args);
+    if (given.flags.has("help")) {
+      process.stdout.write(`${commandHelp(command)}\n`);
+      return;
+    }
+    await using call = new ApiCall(given, interrupt.signal);
+    const run = await command.load();
+    await run(call);
+  } catch (error) {
+    process.exitCode = reportFailure(error, args.includes("--json"));
+  }
+}

@@ -1,0 +1,44 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  isMessage,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import type { Caller } from "../access/caller.js";
+import type { OrdinaryTransaction, Work } from "../store/transaction.js";
+
+/** One request to a method that sends many messages. */
+export interface StreamCall {
+  readonly caller: Caller;
+  /** Aborted when the stream must end: the caller left, or the server ends it. */
+  readonly signal: AbortSignal;
+  /**
+   * Runs a read-only transaction under the caller's present rights.
+   * @throws {Fault} if the key has lost its rights.
+   */
+  read<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
+}
+
+/** A method that sends many messages, with its handler, without the types of its messages. */
+export interface ServedStream {
+  readonly desc: DescMethodServerStreaming;
+  /** Ends when the call's signal is aborted. */
+  serve(request: Message, call: StreamCall): AsyncGenerator<Message>;
+}
+
+/** Ties a handler to its method, and checks that their messages agree. */
+export function serveStream<I extends DescMessage, O extends DescMessage>(
+  desc: DescMethodServerStreaming<I, O>,
+  handler: (request: MessageShape<I>, call: StreamCall) => AsyncGenerator<MessageInitShape<O>>,
+): ServedStream {
+  return {
+    desc,
+    async *serve(request, call) {
+      if (!isMessage(request, desc.input)) throw new Error(`${desc.name} was given another message`);
+      for await (const message of handler(request, call)) yield create(desc.output, message);
+    },
+  };
+}

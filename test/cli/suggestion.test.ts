@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { editsBetween, suggestionFor } from "../../src/cli/api/suggestion.js";
+
+describe("suggestionFor", () => {
+  const names = ["tokens", "apps", "app-keys", "proxies", "reactors", "logs"];
+
+  it.each([
+    ["tokns", "tokens"],
+    ["tokesn", "tokens"],
+    ["app", "apps"],
+    ["react", "reactors"],
+    ["lgos", "logs"],
+    ["prox", "proxies"],
+  ])("%s means %s", (word, meant) => {
+    expect(suggestionFor(word, names)).toBe(meant);
+  });
+
+  it.each(["", "x", "go", "widgets"])("%j means none of them", (word) => {
+    expect(suggestionFor(word, names)).toBeUndefined();
+  });
+
+  it("counts a swap of neighbours as one edit", () => {
+    expect(editsBetween("list", "lsit")).toBe(1);
+    expect(editsBetween("list", "last")).toBe(1);
+    expect(editsBetween("list", "lists")).toBe(1);
+    expect(editsBetween("", "list")).toBe(4);
+  });
+});
