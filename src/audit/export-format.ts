@@ -1,4 +1,5 @@
 import type { TenantId } from "../base/ids.js";
+import type { AnchorProof } from "../crypto/anchor-tree.js";
 import type { SealRow } from "../store/audit-seals.js";
 
 /** The name and version of the format, in the first line of a file. */
@@ -44,6 +45,17 @@ export interface UnsignedLine {
   readonly digest: string;
   readonly mac: string;
   readonly after: string;
+}
+
+/** A time stamp over the signed entry before it. */
+export interface StampLine {
+  readonly kind: "stamp";
+  /** Of the entry. */
+  readonly number: number;
+  /** From the hash of the entry's text to the stamped root. */
+  readonly proof: AnchorProof;
+  /** Of RFC 3161: DER, base64. */
+  readonly token: string;
 }
 
 /** The last line: hash and counts of all lines before it, signed. */
@@ -137,6 +149,12 @@ export function readUnsigned(fields: Fields, text: string): UnsignedLine | undef
     ...{ mac: word(fields, "mac"), after: word(fields, "after") },
   };
   return Number.isNaN(Date.parse(line.window)) ? undefined : exactly(line, text);
+}
+
+export function readStamp(fields: Fields, text: string): StampLine | undefined {
+  const steps: unknown = fields.get("proof");
+  const proof = Array.isArray(steps) ? steps.map(String) : [];
+  return exactly({ kind: "stamp", number: whole(fields, "number"), proof, token: base64(fields, "token") }, text);
 }
 
 export function readEnd(fields: Fields, text: string): EndLine | undefined {

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { logSigningKey, signLogText } from "../crypto/log-signing.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { AnchorRow } from "../store/audit-anchors.js";
 import type { SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
 import { verifiedEnd } from "./chain.js";
-import { EXPORT_FORMAT, endText, entryLine, type Manifest } from "./export-format.js";
+import { EXPORT_FORMAT, endText, entryLine, type Manifest, type StampLine } from "./export-format.js";
 import { rowJson } from "./row-json.js";
 import { SealedRows } from "./sealed-rows.js";
 
@@ -17,6 +18,14 @@ export interface ExportRange {
   readonly since: Date;
   /** Not included. */
   readonly until: Date;
+}
+
+/** A tenant with the log to export, and the keys that sign it. */
+export interface ExportedLog {
+  readonly tenantId: TenantId;
+  readonly keys: TenantKeys;
+  /** The token of a time stamp. */
+  readonly tokenOf: (stamp: Uuid) => Promise<Buffer | undefined>;
 }
 
 /** Widens a range to whole minutes: a seal covers a minute. */
@@ -34,8 +43,7 @@ export function wholeMinutes({ since, until }: ExportRange): ExportRange {
  */
 export async function* exportRange(
   snapshot: LogSnapshot,
-  tenantId: TenantId,
-  keys: TenantKeys,
+  { tenantId, keys, tokenOf }: ExportedLog,
   range: ExportRange,
   onProgress: (rows: number) => void,
 ): AsyncGenerator<string> {
@@ -62,6 +70,7 @@ export async function* exportRange(
   async function* lines(): AsyncGenerator<string> {
     yield JSON.stringify(manifest);
     const sealed = new SealedRows(snapshot, range.since);
+    const anchors = new Map((await snapshot.anchors(numbers)).map((anchor) => [anchor.number, anchor]));
     const isKept = (seal: SealRow) => !keptFrom || seal.window_start >= keptFrom;
     for await (const page of snapshot.seals(numbers)) {
       for (const seal of page) {
@@ -72,9 +81,16 @@ export async function* exportRange(
         }
         written.entries += 1;
         yield JSON.stringify(entryLine(seal, hasRows));
+        const anchor = anchors.get(seal.number);
+        const token = anchor && (await tokenOf(anchor.stamp_id));
+        if (anchor && token) yield JSON.stringify(stampLine(anchor, token));
       }
     }
   }
+}
+
+function stampLine({ number, proof }: AnchorRow, token: Buffer): StampLine {
+  return { kind: "stamp", number, proof: proof === "" ? [] : proof.split(" "), token: token.toString("base64") };
 }
 
 export function isWithin({ since, until }: ExportRange, time: Date): boolean {

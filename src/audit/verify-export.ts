@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { createHash, type KeyObject } from "node:crypto";
+import { createHash, type KeyObject, type X509Certificate } from "node:crypto";
 import { isTenantId } from "../base/ids.js";
 import { fingerprintOf, isLogSignature, readLogPublicKey } from "../crypto/log-signing.js";
 import { ExportEntries } from "./export-entries.js";
@@ -12,8 +12,10 @@ import {
   readEnd,
   readManifest,
   readSigned,
+  readStamp,
   readUnsigned,
 } from "./export-format.js";
+import { ExportStamps } from "./export-stamps.js";
 import { type Finding, Findings } from "./findings.js";
 import { readRowJson } from "./row-json.js";
 
@@ -39,6 +41,7 @@ export interface ExportVerdict {
   /** How often an operator continued a chain that had been tampered with. */
   readonly restarts: number;
   readonly sealedUntil: Date | undefined;
+  readonly stamps: Pick<ExportStamps, "verified" | "unverified" | "last">;
   readonly reasons: readonly string[];
   readonly findings: readonly Finding[];
   readonly findingCount: number;
@@ -49,15 +52,17 @@ class Unreadable extends Error {
   override readonly name = "Unreadable";
 }
 
-/**
- * Verifies an export without the vault, in constant memory.
- * @param fingerprint the tenant's, from another source than the file. Without it, anyone's key would do.
- */
-export async function verifyExport(
-  input: AsyncIterable<Buffer>,
-  fingerprint: string | undefined,
-): Promise<ExportVerdict> {
-  const check = new ExportCheck(fingerprint);
+/** What an auditor has from another source than the file. */
+export interface AuditorsTrust {
+  /** The tenant's. Without it, anyone's key would do. */
+  readonly fingerprint: string | undefined;
+  /** Time-stamp authorities. Absent: time stamps are not verified. */
+  readonly authorities?: readonly X509Certificate[] | undefined;
+}
+
+/** Verifies an export without the vault, in constant memory. */
+export async function verifyExport(input: AsyncIterable<Buffer>, trust: AuditorsTrust): Promise<ExportVerdict> {
+  const check = new ExportCheck(trust);
   try {
     for await (const line of rawLines(input)) check.line(line);
     check.end();
@@ -85,8 +90,9 @@ async function* rawLines(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 class ExportCheck {
-  readonly #fingerprint: string | undefined;
+  readonly #trust: AuditorsTrust;
   readonly #findings = new Findings();
+  readonly #stamps: ExportStamps;
   readonly #hash = createHash("sha256");
   readonly #reasons: string[] = [];
   #manifest: Manifest | undefined;
@@ -94,8 +100,9 @@ class ExportCheck {
   #entries: ExportEntries | undefined;
   #isEnded = false;
 
-  constructor(fingerprint: string | undefined) {
-    this.#fingerprint = fingerprint;
+  constructor(trust: AuditorsTrust) {
+    this.#trust = trust;
+    this.#stamps = new ExportStamps(trust.authorities, this.#findings);
   }
 
   line(bytes: Buffer): void {
@@ -120,7 +127,7 @@ class ExportCheck {
   verdict(): ExportVerdict {
     const entries = this.#entries;
     const { count } = this.#findings;
-    if (this.#manifest && this.#fingerprint === undefined) {
+    if (this.#manifest && this.#trust.fingerprint === undefined) {
       this.#reasons.push("without --key, it is not known whose key signed this file");
     }
     if (entries && entries.unsignedRows > 0) {
@@ -130,12 +137,15 @@ class ExportCheck {
     if (entries && entries.unknownLayouts > 0) {
       this.#reasons.push(`${entries.unknownLayouts} minutes have digests of a later release: verify with that`);
     }
+    if (entries && this.#trust.authorities && this.#stamps.verified === 0) {
+      this.#reasons.push("the file has no time stamp that --tsa-ca could verify");
+    }
     const state = count > 0 ? "tampered" : this.#reasons.length > 0 ? "unknown" : "good";
     return {
       ...{ state, manifest: this.#manifest, rows: entries?.rows ?? 0, entries: entries?.entries ?? 0 },
       ...{ unsignedRows: entries?.unsignedRows ?? 0, removedMinutes: entries?.removedMinutes ?? 0 },
       ...{ restarts: entries?.restarts ?? 0, sealedUntil: entries?.sealedUntil, reasons: this.#reasons },
-      ...{ findings: this.#findings.list, findingCount: count },
+      ...{ stamps: this.#stamps, findings: this.#findings.list, findingCount: count },
     };
   }
 
@@ -152,12 +162,12 @@ class ExportCheck {
     const spki = Buffer.from(manifest?.public_key ?? "", "base64");
     const publicKey = readLogPublicKey(spki);
     if (!manifest || !publicKey) throw new Unreadable("the first line is not the manifest of an export");
-    if (fingerprintOf(spki) !== manifest.key || (this.#fingerprint ?? manifest.key) !== manifest.key) {
+    if (fingerprintOf(spki) !== manifest.key || (this.#trust.fingerprint ?? manifest.key) !== manifest.key) {
       this.#findings.add("key_changed", undefined, "the file is signed by another key than that of the tenant");
     }
     this.#manifest = manifest;
     this.#publicKey = publicKey;
-    this.#entries = new ExportEntries(manifest.tenant_id, manifest, publicKey, this.#findings);
+    this.#entries = new ExportEntries(manifest, publicKey, this.#findings, this.#stamps);
   }
 
   #row(entries: ExportEntries, text: string): void {
@@ -172,9 +182,11 @@ class ExportCheck {
     const signed = fields && (kind === "seal" || kind === "link") ? readSigned(fields, text) : undefined;
     const isUnsigned = kind === "unsigned_seal" || kind === "unsigned_link";
     const unsigned = fields && isUnsigned ? readUnsigned(fields, text) : undefined;
+    const stamp = fields && kind === "stamp" ? readStamp(fields, text) : undefined;
     const end = fields && kind === "end" ? readEnd(fields, text) : undefined;
     if (signed) entries.signed(signed);
     else if (unsigned) entries.unsigned(unsigned);
+    else if (stamp) entries.stamp(stamp);
     else if (end) this.#finish(entries, end);
     else throw new Unreadable("a line is not one of an export");
   }

@@ -25,7 +25,12 @@ const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 export const auditVerify: Command = {
   summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
   operands: ["[FILE]"],
-  options: { tenant: { type: "string" }, since: { type: "string" }, key: { type: "string" } },
+  options: {
+    tenant: { type: "string" },
+    since: { type: "string" },
+    key: { type: "string" },
+    "tsa-ca": { type: "string" },
+  },
   help: [
     "--tenant ID        this tenant alone",
     "--since FILE       earlier output of --json, kept elsewhere: its tenants and seals must still exist",
@@ -33,6 +38,7 @@ export const auditVerify: Command = {
     "With FILE, an export of audit export --since, it verifies that file alone, without the vault or a network. The exit",
     "code is 0 if it is good, 1 if it was tampered with, and 2 if it cannot be verified.",
     "--key FINGERPRINT  the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
+    "--tsa-ca FILE      certificates of the time-stamp authority, PEM: verifies the file's time stamps",
   ],
   async run(input) {
     const [file] = input.operands;

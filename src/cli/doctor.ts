@@ -1,8 +1,10 @@
 import { lateSinks } from "../audit/late-sinks.js";
+import { lateStamps } from "../audit/late-stamps.js";
 import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
+import type { Config } from "../settings/config.js";
 import { configuredSinks } from "../settings/log-sinks.js";
 import { clockGap, clockProblem } from "../store/clock-gap.js";
 import { type ClusterReport, reportCluster } from "../store/cluster/cluster-report.js";
@@ -29,8 +31,10 @@ export const doctor: Command = {
       const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
       const clocks = await clockTrouble(vault);
       const problems = [...(cluster?.problems ?? []), ...(clocks === undefined ? [] : [clocks])];
-      const late = await lateSinks(vault.database, configuredSinks(config.logSinks), new Date(systemClock.now()));
-      const warnings = [...(await privilegedLogins(config)).map(({ warning }) => warning), ...late];
+      const warnings = [
+        ...(await privilegedLogins(config)).map(({ warning }) => warning),
+        ...(await lateLog(vault, config)),
+      ];
       answer({
         healthy: problems.length === 0,
         ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
@@ -52,6 +56,13 @@ export const doctor: Command = {
     }
   },
 };
+
+/** What waits for the sinks and the time-stamp authority of the settings. */
+async function lateLog({ database }: Vault, config: Config): Promise<readonly string[]> {
+  const now = new Date(systemClock.now());
+  const sinks = await lateSinks(database, configuredSinks(config.logSinks), now);
+  return [...sinks, ...(config.timeStamps ? await lateStamps(database, now) : [])];
+}
 
 /** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */
 async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {

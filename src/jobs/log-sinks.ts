@@ -4,6 +4,7 @@ import type { TenantId } from "../base/ids.js";
 import { type LogSink, SinkFailed, type SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, type SinkDueKind } from "../store/due.js";
+import { Backoff } from "./backoff.js";
 import type { Job } from "./schedule.js";
 
 const EVERY_MS = 2_000;
@@ -27,7 +28,7 @@ export function logSinkJob(parts: LogSinkParts): Job {
   const { database, sink } = parts;
   const lease = database.lease(`audit-sink-${sink.name}`, LEASE_SECONDS);
   const pump = new LogPump(database, sink);
-  const failures = new Failures(parts);
+  const failures = new Backoff(WAITS, (problem) => parts.onState(sink.name, problem));
   return {
     name: `log sink ${sink.name}`,
     intervalMs: EVERY_MS,
@@ -53,7 +54,7 @@ interface Running {
 }
 
 /** Gives each tenant a turn, until none has more. */
-async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, running: Running): Promise<void> {
+async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Backoff, running: Running): Promise<void> {
   const { database, clock, sink, onFailure } = parts;
   const now = new Date(clock.now());
   const left = new Map<TenantId, DueMinute<SinkDueKind>[]>();
@@ -61,7 +62,7 @@ async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, r
     left.set(minute.tenantId, [...(left.get(minute.tenantId) ?? []), minute]);
   }
   const oldest = [...left.values()].flat().map(({ minute }) => minute.getTime());
-  let isBehind = failures.areResting;
+  let isBehind = failures.isResting;
   const turns = new Set(isBehind ? [] : left.keys());
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
@@ -77,7 +78,7 @@ async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, r
       } catch (error) {
         isBehind = true;
         if (error instanceof SinkFailed) {
-          failures.failed(error);
+          failures.failed(error.message, error.waitMs);
           turns.clear();
         } else onFailure(tenantId, error);
       }
@@ -102,32 +103,4 @@ async function forget(database: Database, minutes: readonly DueMinute<SinkDueKin
   await database.bulk.run(first.tenantId, "unguarded", async (tx) => {
     for (const { kind, minute } of minutes) tx.enqueue(forgetDue, { kind, minute });
   });
-}
-
-/** Consecutive failures of a sink, and when it is tried again. */
-class Failures {
-  readonly #parts: LogSinkParts;
-  #count = 0;
-  #restUntil = Number.NEGATIVE_INFINITY;
-
-  constructor(parts: LogSinkParts) {
-    this.#parts = parts;
-  }
-
-  get areResting(): boolean {
-    return performance.now() < this.#restUntil;
-  }
-
-  succeeded(): void {
-    if (this.#count > 0) this.#parts.onState(this.#parts.sink.name, undefined);
-    this.#count = 0;
-  }
-
-  /** Waits twice as long after each failure, with up to a quarter less, or as long as the receiver asks. */
-  failed({ message, waitMs }: SinkFailed): void {
-    if (this.#count === 0) this.#parts.onState(this.#parts.sink.name, message);
-    const wait = waitMs ?? WAITS.first * 2 ** Math.min(this.#count, 10) * (0.75 + Math.random() / 4);
-    this.#count += 1;
-    this.#restUntil = performance.now() + Math.min(wait, WAITS.most);
-  }
 }

@@ -282,6 +282,13 @@ const SINKS = {
     "none",
     "Further headers for that receiver, such as `authorization`.",
   ),
+  AUDIT_TSA_URL: optional(
+    "`http` or `https` URL",
+    "none",
+    "Time-stamp authority (RFC 3161) that stamps a hash of the last seals of each day. Needs `CLOAKROOM_AUDIT_TSA_CA_FILE`. See [Time stamps](audit-export.md#time-stamps).",
+  ),
+  AUDIT_TSA_CA_FILE: optional("file", "none", "Certificates that its time stamps must lead to, PEM."),
+  AUDIT_TSA_POLICY: optional("object identifier", "the authority's own", "Policy that its time stamps must have."),
 };
 
 /** Every setting whose variable starts with `CLOAKROOM_`, by its name without that prefix. */

@@ -20,6 +20,8 @@ const ORDINARY_TABLES = [
   "audit_seals",
   "audit_heads",
   "audit_sinks",
+  "audit_anchors",
+  "audit_stamps",
 ] as const;
 
 /**

@@ -35,6 +35,8 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   // One row, whatever its number.
   audit_heads: "number",
   audit_sinks: "sink",
+  audit_anchors: "number",
+  audit_stamps: "id",
 };
 
 /** The statements that delete a tenant's rows from a table. */

@@ -39,10 +39,10 @@ async function keyOf(tenantId: TenantId): Promise<string> {
 }
 
 async function exported(tenantId: TenantId, range: ExportRange): Promise<string> {
-  const keys = await ledger.keyring.of(tenantId);
+  const log = { tenantId, keys: await ledger.keyring.of(tenantId), tokenOf: async () => undefined };
   return readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
     let text = "";
-    for await (const piece of exportRange(snapshot, tenantId, keys, wholeMinutes(range), () => {})) text += piece;
+    for await (const piece of exportRange(snapshot, log, wholeMinutes(range), () => {})) text += piece;
     return text;
   });
 }
@@ -51,7 +51,7 @@ async function* inOnePiece(bytes: Buffer) {
   yield bytes;
 }
 const verified = (file: string | Buffer, key?: string): Promise<ExportVerdict> =>
-  verifyExport(inOnePiece(Buffer.from(file)), key);
+  verifyExport(inOnePiece(Buffer.from(file)), { fingerprint: key });
 const kindsOf = ({ findings }: ExportVerdict) => findings.map(({ kind }) => kind);
 const linesOf = (file: string) => file.trimEnd().split("\n");
 
