@@ -4,7 +4,7 @@ import { hashOfSigned, isLogSignature } from "../crypto/log-signing.js";
 import { DIGEST_VERSIONS, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import { cellsOf, exceedsLayout, type RawLogRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
-import type { Manifest, SignedLine, StampLine, UnsignedLine } from "./export-format.js";
+import type { EndLine, Manifest, SignedLine, StampLine, UnsignedLine } from "./export-format.js";
 import { isWithin } from "./export-range.js";
 import type { ExportStamps, StampedEntry } from "./export-stamps.js";
 import type { Findings } from "./findings.js";
@@ -105,8 +105,10 @@ export class ExportEntries {
     );
   }
 
-  finish(): void {
-    const { first, last, head } = this.#manifest;
+  finish({ sealed_until }: EndLine): void {
+    const { first, last, head, until } = this.#manifest;
+    const isProven = sealed_until === null || sealed_until <= until;
+    if (!isProven) this.#findings.add("file_changed", undefined, "the last line is about another range");
     if (this.#open) this.#findings.add("rows_unsealed", this.#open.minute, "rows without a seal are at the end");
     if ((this.#last?.number ?? 0) !== last) {
       this.#findings.add("seal_missing", this.#last?.window, `the chain ends before entry ${last} of the manifest`);

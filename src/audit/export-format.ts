@@ -63,6 +63,10 @@ export interface EndLine {
   readonly kind: "end";
   readonly rows: number;
   readonly entries: number;
+  /**
+   * The vault attests that the log has no other rows before this, also after the last entry. Null if it could not.
+   */
+  readonly sealed_until: string | null;
   /** Of all bytes before this line. */
   readonly sha256: string;
   readonly signature: string;
@@ -83,10 +87,12 @@ export function entryLine(seal: SealRow, hasRows: boolean): SignedLine | Unsigne
 /** The text that the signature in the last line covers. */
 export function endText(
   { tenant_id, key }: Pick<Manifest, "tenant_id" | "key">,
-  { rows, entries, sha256 }: Omit<EndLine, "kind" | "signature">,
+  { rows, entries, sealed_until, sha256 }: Omit<EndLine, "kind" | "signature">,
 ): string {
-  const fields = [`tenant ${tenant_id}`, `rows ${rows}`, `entries ${entries}`, `sha256 ${sha256}`, `key ${key}`, ""];
-  return ["cloakroom/audit-export/1", ...fields].join("\n");
+  const counts = [`rows ${rows}`, `entries ${entries}`, `sealed_until ${sealed_until ?? "unknown"}`];
+  return ["cloakroom/audit-export/1", `tenant ${tenant_id}`, ...counts, `sha256 ${sha256}`, `key ${key}`, ""].join(
+    "\n",
+  );
 }
 
 type Fields = ReadonlyMap<string, unknown>;
@@ -158,7 +164,9 @@ export function readStamp(fields: Fields, text: string): StampLine | undefined {
 }
 
 export function readEnd(fields: Fields, text: string): EndLine | undefined {
-  const counts = { rows: whole(fields, "rows"), entries: whole(fields, "entries") };
+  const until = fields.get("sealed_until");
+  const sealedUntil = typeof until === "string" && !Number.isNaN(Date.parse(until)) ? until : null;
+  const counts = { rows: whole(fields, "rows"), entries: whole(fields, "entries"), sealed_until: sealedUntil };
   return exactly(
     { kind: "end", ...counts, sha256: word(fields, "sha256"), signature: base64(fields, "signature") },
     text,

@@ -8,6 +8,7 @@ import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
 import { verifiedEnd } from "./chain.js";
 import { EXPORT_FORMAT, endText, entryLine, type Manifest, type StampLine } from "./export-format.js";
+import { provenUntil } from "./proven-until.js";
 import { rowJson } from "./row-json.js";
 import { SealedRows } from "./sealed-rows.js";
 
@@ -24,6 +25,8 @@ export interface ExportRange {
 export interface ExportedLog {
   readonly tenantId: TenantId;
   readonly keys: TenantKeys;
+  /** The vault knows of no tampering: the export may attest that nothing is missing at its end. */
+  readonly isWhole: boolean;
   /** The token of a time stamp. */
   readonly tokenOf: (stamp: Uuid) => Promise<Buffer | undefined>;
 }
@@ -43,7 +46,7 @@ export function wholeMinutes({ since, until }: ExportRange): ExportRange {
  */
 export async function* exportRange(
   snapshot: LogSnapshot,
-  { tenantId, keys, tokenOf }: ExportedLog,
+  { tenantId, keys, isWhole, tokenOf }: ExportedLog,
   range: ExportRange,
   onProgress: (rows: number) => void,
 ): AsyncGenerator<string> {
@@ -56,6 +59,8 @@ export async function* exportRange(
     ...{ exported_at: snapshot.takenAt.toISOString(), ...numbers, kept_from: keptFrom?.toISOString() ?? null },
     ...{ key: key.fingerprint, public_key: key.publicKey.toString("base64") },
   };
+  const proven = isWhole ? await provenUntil(snapshot, tenantId, keys) : undefined;
+  const sealedUntil = proven && proven > range.since ? earlier(proven, range.until).toISOString() : null;
   const hash = createHash("sha256");
   const written = { rows: 0, entries: 0 };
   for await (const text of inPieces(lines())) {
@@ -63,7 +68,7 @@ export async function* exportRange(
     onProgress(written.rows);
     yield text;
   }
-  const end = { ...written, sha256: hash.digest("hex") };
+  const end = { ...written, sealed_until: sealedUntil, sha256: hash.digest("hex") };
   const signature = (await signLogText(key, endText(manifest, end))).toString("base64");
   yield `${JSON.stringify({ kind: "end", ...end, signature })}\n`;
 
@@ -91,6 +96,10 @@ export async function* exportRange(
 
 function stampLine({ number, proof }: AnchorRow, token: Buffer): StampLine {
   return { kind: "stamp", number, proof: proof === "" ? [] : proof.split(" "), token: token.toString("base64") };
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
 }
 
 export function isWithin({ since, until }: ExportRange, time: Date): boolean {

@@ -99,6 +99,8 @@ class ExportCheck {
   #publicKey: KeyObject | undefined;
   #entries: ExportEntries | undefined;
   #isEnded = false;
+  /** What the last line attests. */
+  #attestedUntil: Date | undefined;
 
   constructor(trust: AuditorsTrust) {
     this.#trust = trust;
@@ -144,9 +146,15 @@ class ExportCheck {
     return {
       ...{ state, manifest: this.#manifest, rows: entries?.rows ?? 0, entries: entries?.entries ?? 0 },
       ...{ unsignedRows: entries?.unsignedRows ?? 0, removedMinutes: entries?.removedMinutes ?? 0 },
-      ...{ restarts: entries?.restarts ?? 0, sealedUntil: entries?.sealedUntil, reasons: this.#reasons },
+      ...{ restarts: entries?.restarts ?? 0, sealedUntil: this.#sealedUntil(), reasons: this.#reasons },
       ...{ stamps: this.#stamps, findings: this.#findings.list, findingCount: count },
     };
+  }
+
+  /** By the entries, or by what the vault attests of the time after them. */
+  #sealedUntil(): Date | undefined {
+    const [byEntries, attested] = [this.#entries?.sealedUntil, this.#attestedUntil];
+    return byEntries && attested && byEntries > attested ? byEntries : (attested ?? byEntries);
   }
 
   #start(text: string): void {
@@ -193,7 +201,8 @@ class ExportCheck {
 
   #finish(entries: ExportEntries, end: EndLine): void {
     this.#isEnded = true;
-    entries.finish();
+    entries.finish(end);
+    if (end.sealed_until !== null) this.#attestedUntil = new Date(end.sealed_until);
     if (end.rows !== entries.rows || end.entries !== entries.entries || end.sha256 !== this.#hash.digest("hex")) {
       this.#findings.add("file_changed", undefined, "the file is not the one whose hash its last line has");
     }

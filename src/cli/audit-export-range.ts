@@ -1,9 +1,11 @@
 import { pipeline } from "node:stream/promises";
 import { exportRange, wholeMinutes } from "../audit/export-range.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
+import { sealUntilNow } from "../audit/proven-until.js";
 import { systemClock } from "../base/clock.js";
 import { type Uuid, VAULT } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
+import { configuredSinks } from "../settings/log-sinks.js";
 import { readStamp } from "../store/audit-anchors.js";
 import { writeLog } from "../store/audit-logs.js";
 import { openLogSnapshot } from "../store/log-snapshot.js";
@@ -28,13 +30,16 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
   const [tenantId] = await chosenTenants(vault, options);
   if (!tenantId) return;
   const keys = await vault.keyring.of(tenantId);
+  const sealing = { ...vault, sinks: configuredSinks(config.logSinks), isStamped: config.timeStamps !== undefined };
+  const isWhole = await sealUntilNow(sealing, tenantId, now);
   await vault.database.ordinary.run(tenantId, "unguarded", async (tx) => {
     writeLog(tx, logEntry(undefined, "log", ALL, "list", "exported by an operator"));
   });
   await using snapshot = await openLogSnapshot(vault.address, tenantId);
   let rows = 0;
   const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
-  const lines = exportRange(snapshot, { tenantId, keys, tokenOf: (id) => tokenOf(vault, id) }, range, (count) => {
+  const log = { tenantId, keys, isWhole, tokenOf: (id: Uuid) => tokenOf(vault, id) };
+  const lines = exportRange(snapshot, log, range, (count) => {
     rows = count;
     tell(count);
   });

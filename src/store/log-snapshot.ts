@@ -24,6 +24,8 @@ export interface LogSnapshot {
   readonly setBacks: readonly SealRow[];
   /** The time by the database's clock. */
   readonly takenAt: Date;
+  /** No row gets a time before this. Absent: never closed, or just being set back. */
+  readonly closedUntil: Date | undefined;
   /** Pages of the chain's entries, in chain order: all, or those with these numbers. */
   seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
   /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
@@ -77,9 +79,12 @@ export async function openLogSnapshot(
   const setBacks = await sql<SealRow[]>`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
     where tenant_id = ${tenantId} and kind = 'set_back' order by number`;
+  const [closing] = await sql<{ until: Date | null }[]>`
+    select audit_closed_until as until from tenants where tenant_id = ${tenantId} and audit_set_back_to is null`;
   const owned = stack.move();
   return {
     ...{ end, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
+    closedUntil: closing?.until ?? undefined,
     seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
     rows: (strand, from) => rowPages(sql, tenantId, strand, from),
     anchors: ({ first, last }) => sql<AnchorRow[]>`

@@ -70,7 +70,8 @@ async function exported(tenantId: TenantId, since: number, until: number) {
   const range = wholeMinutes({ since: new Date(since), until: new Date(until) });
   return readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
     let text = "";
-    for await (const piece of exportRange(snapshot, { tenantId, keys, tokenOf }, range, () => {})) text += piece;
+    for await (const piece of exportRange(snapshot, { tenantId, keys, isWhole: true, tokenOf }, range, () => {}))
+      text += piece;
     return text;
   });
 }
