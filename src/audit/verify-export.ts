@@ -17,11 +17,8 @@ import {
 } from "./export-format.js";
 import { ExportStamps } from "./export-stamps.js";
 import { type Finding, Findings } from "./findings.js";
+import { rawLines, Unreadable } from "./raw-lines.js";
 import { readRowJson } from "./row-json.js";
-
-/** Longer than any line: a restart of a chain can list a thousand findings. */
-const LONGEST_LINE = 1024 * 1024;
-const NEWLINE = 0x0a;
 
 /**
  * - `good`: the file is complete and unchanged, and the tenant's key signed it
@@ -47,11 +44,6 @@ export interface ExportVerdict {
   readonly findingCount: number;
 }
 
-/** The file cannot be read any further. The message says why. */
-class Unreadable extends Error {
-  override readonly name = "Unreadable";
-}
-
 /** What an auditor has from another source than the file. */
 export interface AuditorsTrust {
   /** The tenant's. Without it, anyone's key would do. */
@@ -71,22 +63,6 @@ export async function verifyExport(input: AsyncIterable<Buffer>, trust: Auditors
     check.stop(error.message);
   }
   return check.verdict();
-}
-
-/** Yields lines with their line ends. @throws {Unreadable} for a line that is too long, or has no end. */
-async function* rawLines(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of input) {
-    const bytes = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
-    let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-      yield bytes.subarray(start, end + 1);
-      start = end + 1;
-    }
-    rest = bytes.subarray(start);
-    if (rest.length > LONGEST_LINE) throw new Unreadable("a line is too long");
-  }
-  if (rest.length > 0) throw new Unreadable("the file ends in the middle of a line");
 }
 
 class ExportCheck {

@@ -1,25 +1,28 @@
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { type ExportVerdict, verifyExport } from "../audit/verify-export.js";
+import { type ExportState, type ExportVerdict, verifyExport } from "../audit/verify-export.js";
 import { readCertificates } from "../crypto/time-stamp.js";
 import { type CommandInput, UsageError } from "./command.js";
 import { findingInWords } from "./finding-in-words.js";
 
-/** The exit code for a file that can be neither trusted nor refuted, as for a wrong call. */
-const CANNOT_TELL = 2;
+/** A file that can be neither trusted nor refuted has the exit code of a wrong call. */
+export const EXIT_CODES = { good: 0, tampered: 1, unknown: 2 } as const satisfies Record<ExportState, number>;
 
 /** Verifies an export without opening the vault. Exit code 0: good, 1: tampered with, 2: cannot tell. */
 export async function verifyExportFile(file: string, { options, answer }: CommandInput): Promise<void> {
   const trust = { fingerprint: readKey(options), authorities: await readAuthorities(options) };
-  const verdict = await verifyExport(createReadStream(file, { highWaterMark: 256 * 1024 }), trust).catch(
-    (error: unknown) => {
-      const code = error instanceof Error && "code" in error ? String(error.code) : "";
-      if (!/^E[A-Z]+$/.test(code)) throw error;
-      throw new UsageError(`${file} cannot be read (${code}).`);
-    },
-  );
+  const verdict = await readingFile(file, (input) => verifyExport(input, trust));
   answer(show(verdict, options.json === true));
-  process.exitCode = { good: 0, tampered: 1, unknown: CANNOT_TELL }[verdict.state];
+  process.exitCode = EXIT_CODES[verdict.state];
+}
+
+/** Reads a file for a verification. @throws {UsageError} if it cannot be read. */
+export function readingFile<T>(file: string, verify: (input: AsyncIterable<Buffer>) => Promise<T>): Promise<T> {
+  return verify(createReadStream(file, { highWaterMark: 256 * 1024 })).catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (!/^E[A-Z]+$/.test(code)) throw error;
+    throw new UsageError(`${file} cannot be read (${code}).`);
+  });
 }
 
 function readKey({ key }: CommandInput["options"]): string | undefined {
