@@ -34,6 +34,7 @@ export const doctor: Command = {
       const warnings = [
         ...(await privilegedLogins(config)).map(({ warning }) => warning),
         ...(await lateLog(vault, config)),
+        ...shortRetention(config),
       ];
       answer({
         healthy: problems.length === 0,
@@ -62,6 +63,14 @@ async function lateLog({ database }: Vault, config: Config): Promise<readonly st
   const now = new Date(systemClock.now());
   const sinks = await lateSinks(database, configuredSinks(config.logSinks), now);
   return [...sinks, ...(config.timeStamps ? await lateStamps(database, now) : [])];
+}
+
+/** What PCI DSS 10.5.1 asks for. */
+const LEAST_RETENTION_DAYS = 365;
+
+function shortRetention({ logRetentionDays: days }: Config): readonly string[] {
+  if (days === 0 || days >= LEAST_RETENTION_DAYS) return [];
+  return [`CLOAKROOM_LOG_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${LEAST_RETENTION_DAYS} days.`];
 }
 
 /** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */

@@ -22,6 +22,7 @@ const ORDINARY_TABLES = [
   "audit_sinks",
   "audit_anchors",
   "audit_stamps",
+  "log_outages",
 ] as const;
 
 /**

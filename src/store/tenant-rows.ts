@@ -37,6 +37,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   audit_sinks: "sink",
   audit_anchors: "number",
   audit_stamps: "id",
+  log_outages: "part",
 };
 
 /** The statements that delete a tenant's rows from a table. */
