@@ -17,6 +17,8 @@ const SOURCES = [
   "clients/typescript/README.md",
   "clients/typescript/src",
   "clients/typescript/tsconfig.json",
+  "clients/elements/src",
+  "clients/elements/tsconfig.json",
   "README.md",
   "package-lock.json",
   "tsconfig.json",
@@ -28,8 +30,10 @@ const STAMP = "dist/.built";
 const STEPS = [
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/typescript/tsconfig.json"],
+  [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/elements/tsconfig.json"],
   [process.execPath, "scripts/copy-sql.js"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
+  [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/build-web.ts"],
   [process.execPath, "scripts/render-guides.js"],
 ];
 

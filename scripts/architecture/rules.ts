@@ -13,8 +13,8 @@ export function forbiddenImports(files: Files, { folders, openFolders }: Archite
   return eachImport(files, ({ path }, { target, line }) => {
     const place = `${path}:${line}`;
     if (!target.startsWith("src/")) {
-      const isGenerated = target.startsWith("gen/");
-      if (isGenerated && folders.get(folderOf(path))?.mayImport.has("gen")) return [];
+      const [outside = ""] = target.split("/");
+      if (folders.get(folderOf(path))?.mayImport.has(outside)) return [];
       return [`${place} imports ${target}, which src/${folderOf(path)}/ may not import`];
     }
     const [from, to] = [folderOf(path), folderOf(target)];

@@ -25,11 +25,19 @@ export interface SourceFile {
 
 /** Reads every TypeScript file of src/. @throws {Error} for one that cannot be parsed. */
 export function readSourceFiles(root: string): readonly SourceFile[] {
-  const paths = globSync("src/**/*.ts", { cwd: root }).map((path) => path.split("\\").join("/"));
-  return paths.sort().map((path) => readSourceFile(path, readFileSync(join(root, path), "utf8")));
+  const paths = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((path) => path.split("\\").join("/"));
+  const all = new Set(paths);
+  return paths.sort().map((path) => readSourceFile(path, readFileSync(join(root, path), "utf8"), all));
 }
 
-function readSourceFile(path: string, text: string): SourceFile {
+/** Sources import each other under the names that they have after the build: `./x.js` for x.ts and x.tsx. */
+function targetOf(path: string, specifier: string, paths: ReadonlySet<string>): string {
+  const target = posix.join(dirname(path), specifier);
+  const name = target.replace(/\.js$/, "");
+  return name !== target && paths.has(`${name}.tsx`) ? `${name}.tsx` : target.replace(/\.js$/, ".ts");
+}
+
+function readSourceFile(path: string, text: string, paths: ReadonlySet<string>): SourceFile {
   const { program, module, errors } = parseSync(path, text);
   const [error] = errors;
   if (error) throw new Error(`${path}: ${error.message}`);
@@ -47,10 +55,7 @@ function readSourceFile(path: string, text: string): SourceFile {
     path,
     imports: requests
       .filter(({ value }) => value.startsWith("."))
-      .map(({ value, start }) => ({
-        target: posix.join(dirname(path), value).replace(/\.js$/, ".ts"),
-        line: lineOf(start),
-      })),
+      .map(({ value, start }) => ({ target: targetOf(path, value, paths), line: lineOf(start) })),
     functions: functionsOf(program).map(({ start, end, classes }) => {
       const linesOf = (node: Range) => lineOf(node.end) - lineOf(node.start) + 1;
       const inClasses = classes.reduce((sum, node) => sum + linesOf(node), 0);

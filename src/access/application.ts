@@ -15,6 +15,8 @@ export interface Application {
   readonly type: ApplicationType;
   readonly permissions: readonly Permission[];
   readonly rules: readonly AccessRule[];
+  /** The origins whose pages may show fields with its keys. */
+  readonly allowedOrigins: readonly string[];
   readonly keys: readonly ApplicationKey[];
   readonly createdBy: Uuid | null;
   readonly createdAt: Date;
@@ -40,6 +42,7 @@ export interface ApplicationDraft {
   readonly name: string;
   readonly permissions: readonly string[];
   readonly rules: readonly AccessRuleDraft[];
+  readonly allowedOrigins?: readonly string[];
 }
 
 export const KEY_KIND_OF: Readonly<Record<ApplicationType, KeyKind>> = {

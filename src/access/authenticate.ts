@@ -184,7 +184,7 @@ function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: Sess
   const rights = own && within ? own : NOTHING;
   return {
     tenantId,
-    application: { id: row.application_id, type },
+    principal: { kind: "application", id: row.application_id, type },
     keyId: undefined,
     session: { id: row.id, expiresAt: row.expires_at },
     grant: new Grant(rights, within && new Grant(within)),
@@ -220,7 +220,7 @@ function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyI
   const rights = openRights(keys, tenantId, row.application_id, type, row);
   return {
     tenantId,
-    application: { id: row.application_id, type },
+    principal: { kind: "application", id: row.application_id, type },
     keyId,
     session: undefined,
     grant: new Grant(rights),

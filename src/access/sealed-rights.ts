@@ -1,3 +1,4 @@
+import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
@@ -17,6 +18,7 @@ import type { ApplicationType } from "./permissions.js";
 /** The sealed content about an application's rights. */
 export interface NamedRights extends HeldRights {
   readonly name: string;
+  readonly allowedOrigins: readonly string[];
 }
 
 /** A row that decides access has no seal, in a tenant whose rows all have one. No server of ours wrote it. */
@@ -26,11 +28,12 @@ export function rightsColumns(
   keys: TenantKeys,
   tenantId: TenantId,
   { id, type }: { readonly id: Uuid; readonly type: ApplicationType },
-  { name, permissions, rules }: NamedRights,
+  { name, permissions, rules, allowedOrigins }: NamedRights,
 ): RightsColumns {
   const written = { name, permissions: [...permissions], rules: rules.map(writeRule) };
-  if (!requiresSeals(keys)) return { type, ...written, definition: null };
-  return { type, ...sealedRights(keys, tenantId, { id, type }, written) };
+  if (requiresSeals(keys)) return { type, ...sealedRights(keys, tenantId, { id, type }, written, allowedOrigins) };
+  if (allowedOrigins.length > 0) throw originsNeedSeals();
+  return { type, ...written, definition: null };
 }
 
 /** The columns of an application whose rights are sealed. */
@@ -39,10 +42,19 @@ export function sealedRights(
   tenantId: TenantId,
   application: { readonly id: Uuid; readonly type: string },
   { name, permissions, rules }: Pick<RightsColumns, "name" | "permissions" | "rules">,
+  allowedOrigins: readonly string[] = [],
 ): Omit<RightsColumns, "type"> {
-  const written: JsonObject = { name, permissions: [...permissions], rules: [...rules] };
+  const origins = allowedOrigins.length > 0 ? { allowed_origins: [...allowedOrigins] } : {};
+  const written: JsonObject = { name, permissions: [...permissions], rules: [...rules], ...origins };
   const definition = seal(keys.data, applicationPlace(tenantId, application), Buffer.from(JSON.stringify(written)));
   return { name: "", permissions: [], rules: [], definition };
+}
+
+/** Rows of earlier releases have no place for them. */
+function originsNeedSeals(): Fault {
+  const text =
+    "This tenant's rights are not sealed yet. Ask the operator to run `cloakroom keys rotate`, then try again.";
+  return new Fault("unprocessable", text);
 }
 
 /** @throws {SealBroken} if no server wrote the rights. */
@@ -55,10 +67,12 @@ export function openRights(
 ): NamedRights {
   if (row.definition === null) {
     requireUnsealed(keys, "the rights of an application have no seal");
-    return { name: row.name, ...parseRights(type, row.permissions, row.rules.map(readRule)) };
+    return { name: row.name, ...parseRights(type, row.permissions, row.rules.map(readRule)), allowedOrigins: [] };
   }
   const stored = objectIn(open(keys.data, applicationPlace(tenantId, { id, type }), row.definition));
-  return { name: String(stored.name), ...storedRights(type, stored) };
+  const { allowed_origins: origins } = stored;
+  const allowedOrigins = Array.isArray(origins) ? origins.map(String) : [];
+  return { name: String(stored.name), ...storedRights(type, stored), allowedOrigins };
 }
 
 type KeyColumns = Omit<NewApplicationKey, "proof" | "created_by">;

@@ -44,7 +44,7 @@ export function clientReader(trusted: readonly Network[]): ReadClient {
  * of X-Forwarded-For, so the header is read from the right up to the first untrusted address: the client may have
  * invented everything left of that.
  */
-function peerReader(trusted: readonly Network[]): (request: IncomingMessage) => string {
+export function peerReader(trusted: readonly Network[]): ReadClient {
   if (trusted.length === 0) return ({ socket }) => plain(socket.remoteAddress ?? "");
   const proxies = new BlockList();
   for (const { address, prefix, family } of trusted) proxies.addSubnet(address, prefix, family);

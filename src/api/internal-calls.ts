@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Authenticator } from "../access/authenticate.js";
-import type { Caller } from "../access/caller.js";
+import { applicationOf, type Caller } from "../access/caller.js";
 import { newUuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { ApiAnswer, CallApi } from "../functions/host-calls.js";
@@ -54,7 +54,8 @@ async function run(
   authenticator: Authenticator,
   head: RequestHead,
 ): Promise<ApiAnswer> {
-  const { tenantId, application, context } = caller;
+  const { tenantId, context } = caller;
+  const application = applicationOf(caller);
   const renew = async () => {
     authenticator.forgetApplication(tenantId, application.id);
     return authenticator.application(tenantId, application.id, context);

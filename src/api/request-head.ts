@@ -1,6 +1,7 @@
 import type { AuditContext } from "../audit/audit-context.js";
 import type { Fault } from "../base/fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
+import type { Visit } from "../people/visit.js";
 
 /** The part of a request that is available before its body is read. */
 export interface RequestHead {
@@ -11,6 +12,8 @@ export interface RequestHead {
   /** Memory for the bodies of the request. */
   readonly memory: RequestMemory;
   readonly audit: RequestAudit;
+  /** The browser of a person. Present on RPC paths only: nothing else takes cookies. */
+  readonly visit?: Visit;
 }
 
 /** What a request tells log rows. */

@@ -21,6 +21,7 @@ export const ENTITY_TYPES = {
   report: "Report",
   role: "Role",
   session: "Session",
+  sign_in: "Sign-In",
   social_security_number: "Social Security Number",
   tenant: "Tenant",
   three_ds_session: "3DS Session",

@@ -17,6 +17,7 @@ const COMMANDS: Commands = new Map([
   ["tenants create", async () => (await import("./tenants-create.js")).tenantsCreate],
   ["tenants list", async () => (await import("./tenants-list.js")).tenantsList],
   ["tenants update", async () => (await import("./tenants-update.js")).tenantsUpdate],
+  ["members sign-in-link", async () => (await import("./members-sign-in-link.js")).membersSignInLink],
   ["formulas import", async () => (await import("./formulas-import.js")).formulasImport],
   ["keys list", async () => (await import("./keys-list.js")).keysList],
   ["keys rotate", async () => (await import("./keys-rotate.js")).keysRotate],

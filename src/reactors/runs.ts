@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, applicationOf, type Caller } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
 import { type AuditContext, readContext, writeContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
@@ -46,7 +46,7 @@ export async function startRun(
   if (!(await tx.query(readReactor, reactorId))) throw notFound("reactor");
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
-  const run = { id, reactor_id: reactorId, application_id: caller.application.id };
+  const run = { id, reactor_id: reactorId, application_id: applicationOf(caller).id };
   tx.enqueue(insertRun, {
     ...run,
     request: sealRequest(keys, tx.tenantId, run, { ...request, context: caller.context }),
@@ -67,7 +67,7 @@ export async function readRunEnd(
   id: Uuid,
 ): Promise<RunEnd> {
   const row = await tx.query(readRun, id);
-  const isTheirs = row?.reactor_id === reactorId && row.application_id === caller.application.id && !caller.session;
+  const isTheirs = row?.reactor_id === reactorId && row.application_id === applicationOf(caller).id && !caller.session;
   if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
   writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
   return openEnd(keys, tx.tenantId, row);

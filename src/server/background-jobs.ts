@@ -13,6 +13,7 @@ import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
 import { timelyJob } from "../jobs/timely-job.js";
 import type { MailTransport } from "../mail/transport.js";
+import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
 import type { LogSink } from "../sinks/sink.js";
 import type { Meters } from "../telemetry/meters.js";
@@ -58,7 +59,10 @@ export function mailDelivery(
 ): Job {
   return mailJob({
     database,
-    outbox: new Outbox({ database, keyring, transport, publicUrl }),
+    outbox: new Outbox({
+      ...{ database, keyring, transport, publicUrl },
+      writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
+    }),
     clock,
     onTrouble: (tenantId, reason, error) =>
       log.warn(

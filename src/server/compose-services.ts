@@ -1,3 +1,4 @@
+import { actorOf } from "../access/caller.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";
@@ -35,8 +36,8 @@ export function composeServices(
     ...permissionService(),
     ...tenantService({
       ...{ includedMonthlyActiveTokens, keyring },
-      onRemoved: ({ tenantId, application }) =>
-        log.warn({ tenant_id: tenantId, application_id: application.id }, "a tenant was deleted"),
+      onRemoved: (caller) =>
+        log.warn({ tenant_id: caller.tenantId, application_id: actorOf(caller).id }, "a tenant was deleted"),
     }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),

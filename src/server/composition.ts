@@ -1,4 +1,5 @@
 import { Authenticator } from "../access/authenticate.js";
+import { FramePasses } from "../access/frame-passes.js";
 import { internalCalls } from "../api/internal-calls.js";
 import { type Overload, summed } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
@@ -20,6 +21,7 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import type { Vault } from "../vault/vault.js";
 import { composeFunctions } from "./compose-functions.js";
 import { composePayments, type Payments } from "./compose-payments.js";
+import { composePeople, type People } from "./compose-people.js";
 import { composeProxies } from "./compose-proxies.js";
 import { composeReactors } from "./compose-reactors.js";
 import { composeServices } from "./compose-services.js";
@@ -31,7 +33,9 @@ export interface Composition extends AsyncDisposable {
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
   readonly payments: Payments;
+  readonly people: People;
   readonly invitations: InvitationAcceptance;
+  readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly overload: Overload;
   /** Stops background work, and waits for work under way. Requests are still served. */
@@ -59,11 +63,15 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     onLost: summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, "refused keys without a log row")),
   });
   const authenticator = new Authenticator(database, keyring, clock, (refused) => refusedKeys.note(refused));
+  const framePasses = new FramePasses(database, keyring, clock);
+  const agents = createGuardedAgents(config.egress);
+  const people = composePeople({ vault, config, clock, agents, address });
+  const { visits } = people;
+  const admission = { authenticator, people: people.authenticator, framePasses, database };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
-    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log }));
+    methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
 
-  const agents = createGuardedAgents(config.egress);
   const sandbox = openSandbox(config, surroundings);
   const callApi = internalCalls(tokens, authenticator);
   const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
@@ -77,9 +85,10 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     await Promise.all([runs.stop(), payments.stop()]);
   };
   return {
-    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods])],
+    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     invokeProxy: invoke,
-    ...{ runs, payments, sandbox, rest },
+    ...{ runs, payments, people, sandbox, rest },
+    framePasses,
     invitations: new InvitationAcceptance(database, keyring),
     overload: {
       refusalOf(apiKey) {

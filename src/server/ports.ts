@@ -3,10 +3,14 @@ import { registerDocs } from "../api/docs.js";
 import type { Readiness } from "../api/health.js";
 import { registerInvitationPage } from "../api/invitation-page.js";
 import { observeInto } from "../api/observation.js";
+import { registerOpenIdPage } from "../api/openid-page.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { registerPaymentRoutes } from "../api/payment-routes.js";
 import type { RateGate } from "../api/rate-gate.js";
 import { type ApiServer, createApiServer } from "../api/server.js";
+import { registerElements } from "../api/web/elements-routes.js";
+import { registerWebAssets } from "../api/web/web-assets.js";
+import { readWebBuild } from "../api/web/web-build.js";
 import type { Clock } from "../base/clock.js";
 import { MemoryBudget } from "../memory/memory-budget.js";
 import type { Config } from "../settings/config.js";
@@ -78,11 +82,16 @@ function apiServer(
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient: clientReader(config.trustedProxies),
     readAddress: addressReader(config.trustedProxies, config.logAddresses),
+    visits: parts.people.visits,
     async extend(app) {
+      const web = readWebBuild();
+      registerWebAssets(app, web);
       await registerDocs(app);
       const { incoming, approvals, challenges } = parts.payments;
       registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
+      registerElements(app, web, parts.framePasses, observeInto(log, meters.operation));
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
+      registerOpenIdPage(app, parts.people, observeInto(log, meters.operation));
     },
   });
 }

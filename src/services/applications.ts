@@ -3,6 +3,7 @@ import {
   ApplicationService,
   PermissionService,
 } from "../../gen/cloakroom/v1/applications_pb.js";
+import { parseRights } from "../access/access-rule.js";
 import type { Application, ApplicationKey, WithKey } from "../access/application.js";
 import {
   createKey,
@@ -16,8 +17,9 @@ import {
   removeKey,
   replaceApplication,
 } from "../access/applications.js";
-import { actorOf } from "../access/caller.js";
+import { actorOf, applicationOf } from "../access/caller.js";
 import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
+import { requireGrantable } from "../access/role-rights.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -55,7 +57,7 @@ function applicationReads(keyring: Keyring): ServedMethod[] {
     serve(method.getApplicationByKey, async (_request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
-        (tx) => getApplication(tx, keys, actorOf(call.caller), call.caller.application.id),
+        (tx) => getApplication(tx, keys, actorOf(call.caller), applicationOf(call.caller).id),
         (found) => show(call.caller.tenantId, found),
       );
     }),
@@ -67,9 +69,10 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
   return [
     serve(
       method.createApplication,
-      async ({ name, type, permissions, rules, createKey: withKey = true }, call) => {
+      async ({ name, type, permissions, rules, allowedOrigins, createKey: withKey = true }, call) => {
         if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
-        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const draft = { name, permissions, rules: rules.map(ruleDraft), allowedOrigins };
+        requireGrantable(call.caller, type, parseRights(type, permissions, draft.rules));
         const { tenantId } = call.caller;
         const keys = await keyring.of(tenantId);
         return call.transact(prepareApplication(keys, actorOf(call.caller), type, draft, withKey), (created) =>
@@ -80,11 +83,11 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
     ),
     serve(
       method.updateApplication,
-      async ({ id, name, permissions, rules }, call) => {
+      async ({ id, name, permissions, rules, allowedOrigins }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
-        const draft = { name, permissions, rules: rules.map(ruleDraft) };
+        const draft = { name, permissions, rules: rules.map(ruleDraft), allowedOrigins };
         return call.transact(
-          (tx) => replaceApplication(tx, keys, actorOf(call.caller), uuidOf(id), draft),
+          (tx) => replaceApplication(tx, keys, call.caller, uuidOf(id), draft),
           (changed) => show(call.caller.tenantId, changed),
         );
       },
@@ -95,7 +98,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
       async ({ id }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
-          (tx) => regenerateKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          (tx) => regenerateKey(tx, keys, call.caller, uuidOf(id)),
           (regenerated) => showCreated(call.caller.tenantId, regenerated),
         );
       },
@@ -103,7 +106,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
       call.transact(
-        (tx) => removeApplication(tx, actorOf(call.caller), uuidOf(id)),
+        (tx) => removeApplication(tx, call.caller, uuidOf(id)),
         () => ({}),
       ),
     ),
@@ -118,7 +121,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
       async ({ id }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
-          (tx) => createKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          (tx) => createKey(tx, keys, call.caller, uuidOf(id)),
           ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
         );
       },
@@ -143,7 +146,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
     ),
     serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
       call.transact(
-        (tx) => removeKey(tx, actorOf(call.caller), { applicationId: uuidOf(id), id: uuidOf(keyId) }),
+        (tx) => removeKey(tx, call.caller, { applicationId: uuidOf(id), id: uuidOf(keyId) }),
         () => ({}),
       ),
     ),
@@ -179,6 +182,7 @@ function show(tenantId: TenantId, application: Application) {
     type: application.type,
     permissions: [...application.permissions],
     rules: application.rules.map(showRule),
+    allowedOrigins: [...application.allowedOrigins],
     keys: application.keys.map((key) => showKey(tenantId, key)),
     ...showAudit(application),
   };

@@ -14,6 +14,7 @@ import {
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { type CreateTokenRequest, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { parseRights } from "../access/access-rule.js";
+import { parseAllowedOrigins } from "../access/allowed-origins.js";
 import { parseContainer } from "../access/container.js";
 import { isApplicationType } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
@@ -51,12 +52,13 @@ function checking<I extends DescMessage>(
 
 const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
   checking(TokenService.method.createToken, tokenChecks),
-  checking(ApplicationService.method.createApplication, ({ type, permissions, rules }) => [
+  checking(ApplicationService.method.createApplication, ({ type, permissions, rules, allowedOrigins }) => [
     () => {
       if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
       // Unreadable rules are absent here. The handler itself reports that both rules and permissions are missing.
       if (permissions.length + rules.length > 0) parseRights(type, permissions, rules.map(ruleDraft));
     },
+    () => isApplicationType(type) && parseAllowedOrigins(type, allowedOrigins),
   ]),
   checking(SessionService.method.authorizeSession, ({ permissions, rules }) => [
     () => permissions.length + rules.length > 0 && parseRights("session", permissions, rules.map(ruleDraft)),

@@ -21,6 +21,7 @@ import {
 } from "./environment.js";
 import { type LogSinksConfig, readLogSinks } from "./log-sinks.js";
 import { readMailFrom, readSmtpUrl } from "./mail.js";
+import { type OpenIdConfig, readOpenId } from "./openid.js";
 import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./sandbox.js";
@@ -85,6 +86,10 @@ export interface Config {
   readonly sandbox: SandboxConfig;
   /** Whether plain gRPC calls take the short way past Connect's handlers. */
   readonly rpcFastPath: boolean;
+  /** Milliseconds without a request after which a person's sign-in ends. */
+  readonly signInIdleMs: number;
+  /** Absent: people sign in by mailed links only. */
+  readonly openId: OpenIdConfig | undefined;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
   readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
 }
@@ -144,6 +149,8 @@ export function readConfig(environment: Environment): Config {
     timeStamps: readTimeStamps(environment),
     sandbox: readSandbox(environment),
     rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
+    signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,
+    openId: readOpenId(optional("OPENID_ISSUER"), optional("OPENID_CLIENT_ID"), secret("OPENID_CLIENT_SECRET")),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
 }

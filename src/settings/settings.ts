@@ -295,6 +295,21 @@ const SINKS = {
   AUDIT_TSA_POLICY: optional("object identifier", "the authority's own", "Policy that its time stamps must have."),
 };
 
+const PEOPLE = {
+  SIGN_IN_IDLE_MINUTES: whole(
+    15,
+    [1, 15],
+    "Minutes without a request after which a person's sign-in ends. PCI DSS 8.2.8 allows at most 15.",
+  ),
+  OPENID_ISSUER: optional(
+    "`https` URL",
+    "people sign in by mailed links only",
+    "OpenID Connect issuer at which people sign in. Needs `CLOAKROOM_OPENID_CLIENT_ID` and `CLOAKROOM_OPENID_CLIENT_SECRET`.",
+  ),
+  OPENID_CLIENT_ID: optional("text", "no issuer", "Client id of this server at the issuer."),
+  OPENID_CLIENT_SECRET: secret("text", "no issuer", "Client secret of this server at the issuer."),
+};
+
 /** Every setting whose variable starts with `CLOAKROOM_`, by its name without that prefix. */
 export const SETTINGS = {
   ...LISTENING,
@@ -305,6 +320,7 @@ export const SETTINGS = {
   ...SANDBOX,
   ...RECORDS,
   ...SINKS,
+  ...PEOPLE,
 };
 type Settings = typeof SETTINGS;
 
@@ -333,6 +349,7 @@ export const SETTING_GROUPS: readonly {
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
   { title: "Sending the log on", settings: prefixed(SINKS) },
+  { title: "People", settings: prefixed(PEOPLE) },
 ];
 
 function prefixed(settings: Readonly<Record<string, Setting>>): Readonly<Record<string, Setting>> {

@@ -14,6 +14,8 @@ const SWEPT_KINDS = [
   "failed_run",
   "invitation",
   "three_ds_session",
+  "sign_in",
+  "sign_in_request",
 ] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 

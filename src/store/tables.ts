@@ -2,6 +2,9 @@
 const ORDINARY_TABLES = [
   "tenant_keys",
   "members",
+  "member_identities",
+  "sign_ins",
+  "sign_in_requests",
   "invitations",
   "outbox",
   "applications",

@@ -87,7 +87,8 @@ async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, by
   return invitation !== null && invitation.member_id !== null;
 }
 
-function makeMember(
+/** Creates the member of an accepted invitation. */
+export function makeMember(
   tx: Transaction,
   keys: TenantKeys,
   id: LinkedInvitation["id"],
@@ -100,7 +101,7 @@ function makeMember(
     id,
     user_id: userId,
     role: invitation.role,
-    profile: sealProfile(keys, tx.tenantId, id, profile),
+    profile: sealProfile(keys, tx.tenantId, id, profile, invitation.role),
     email_term: invitation.email_term,
     created_by: userId,
   });

@@ -211,7 +211,7 @@ export async function logListing(
 
 /** The same text for the same list with the same rights. */
 function listName({ caller, permission, filter }: TokenQuery): string {
-  const who = [caller.tenantId, caller.application.id, caller.session?.id ?? "", String(caller.revision), permission];
+  const who = [caller.tenantId, actorOf(caller).id, caller.session?.id ?? "", String(caller.revision), permission];
   return JSON.stringify([...who, ...filter.name]);
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { Authenticator } from "../../src/access/authenticate.js";
+import { applicationOf } from "../../src/access/caller.js";
 import { newKey } from "../../src/access/key-text.js";
 import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
@@ -70,8 +71,8 @@ describe("a key that was good", () => {
   it("is rejected once it is deleted, even if it is still cached", async () => {
     const authenticator = opened();
     const { key } = await tenant.backEnd();
-    const { application } = await authenticator.authenticate(key, NO_CONTEXT);
-    expect((await tenant.manage("DELETE", `/applications/${application.id}`)).status).toBe(204);
+    const { id } = applicationOf(await authenticator.authenticate(key, NO_CONTEXT));
+    expect((await tenant.manage("DELETE", `/applications/${id}`)).status).toBe(204);
     authenticator.forget(key);
     await expect(authenticator.authenticate(key, NO_CONTEXT)).rejects.toMatchObject({ code: "unauthenticated" });
     expect(authenticator.tenantOf(key)).toBeUndefined();

@@ -1,5 +1,5 @@
 import { Authenticator } from "../../src/access/authenticate.js";
-import type { Caller } from "../../src/access/caller.js";
+import { actorOf, type Caller } from "../../src/access/caller.js";
 import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
@@ -85,7 +85,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
       ...plain,
       ...sealToken(keys, caller.tenantId, plain, prepared.data.reveal(), attributes, indexValues),
       ...{ expires_at: null, expires_at_text: null, active_month: monthOf(now) },
-      ...{ created_by: caller.application.id, created_at: createdAt, modified_by: null, modified_at: null },
+      ...{ created_by: actorOf(caller).id, created_at: createdAt, modified_by: null, modified_at: null },
     });
     const { metadata = {} } = attributes;
     const findable = JSON.stringify([containers, metadata, indexValues]);

@@ -32,7 +32,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   fixture = await openFixture(database, { connections: 2, batch: 1 });
   caller = {
-    ...{ tenantId: fixture.tenantId, application: { id: newUuid(), type: "management" } },
+    ...{ tenantId: fixture.tenantId, principal: { kind: "application", id: newUuid(), type: "management" } },
     ...{ keyId: undefined, session: undefined },
     ...{
       grant: new Grant({ permissions: [], rules: [] }),

@@ -84,7 +84,7 @@ async function makeOlder(): Promise<void> {
   }
   const keys = await newServer().keyring.of(tenantId);
   expect(requiresSeals(keys)).toBe(false);
-  const sealed = sealProfile(keys, tenantId, member.id, profile);
+  const sealed = sealProfile(keys, tenantId, member.id, profile, "OWNER");
   await inTenant(`update members set profile = ${hex(sealed)}`);
   await inTenant(`
     update applications set name = 'Management', definition = null, permissions = '{${permissions.join(",")}}'`);
@@ -179,7 +179,7 @@ describe("a tenant of an earlier release", () => {
   });
 
   it("rejects edited rows from then on", async () => {
-    const ofClerk = `where id = '${(await authenticate(clerkKey)).application.id}'`;
+    const ofClerk = `where id = '${actorOf(await authenticate(clerkKey)).id}'`;
     const [clerk] = await inTenant<{ definition: Buffer }>(`select definition from applications ${ofClerk}`);
     if (!clerk) throw new Error("the application is gone");
     const nulled = withEdit(

@@ -51,7 +51,7 @@ export async function createSession(
   if (number === undefined) throw invalid("token_id", "must be the id of a card token that exists");
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
   const session: ThreeDSSession = {
-    ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: caller.application.id },
+    ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: actorOf(caller).id },
     ...{ modifiedBy: undefined, modifiedAt: undefined, authentication: undefined, paymentId: undefined },
     ...{ revision: 1, expiresAt, createdAt: tx.now },
   };
@@ -89,7 +89,7 @@ export async function authenticateSession(
   const number = await cardNumberOf(tx, caller, keys, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
   const authentication = authenticationOf(keys, session, directory.authenticate(number), purchase);
-  const changed = { ...session, authentication, modifiedBy: caller.application.id, modifiedAt: tx.now.getTime() };
+  const changed = { ...session, authentication, modifiedBy: actorOf(caller).id, modifiedAt: tx.now.getTime() };
   write(tx, keys, changed);
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "authorize"));
   return changed;

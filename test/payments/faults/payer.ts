@@ -55,7 +55,7 @@ export class Payer implements AsyncDisposable {
     this.#keys = keys;
     this.#sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     this.#caller = {
-      ...{ tenantId, application: { id: applicationId, type: "private" }, revision: 1 },
+      ...{ tenantId, principal: { kind: "application", id: applicationId, type: "private" }, revision: 1 },
       ...{ keyId: undefined, session: undefined },
       context: NO_CONTEXT,
       grant: new Grant({ permissions: PERMISSIONS, rules: [] }),

@@ -82,6 +82,8 @@ export interface Application {
   readonly createdAt?: Date | undefined;
   readonly modifiedBy?: string | undefined;
   readonly modifiedAt?: Date | undefined;
+  /** Public applications: the origins whose pages may show hosted fields (elements) with its keys. */
+  readonly allowedOrigins: readonly string[];
 }
 
 export interface ApplicationKey {
@@ -217,6 +219,8 @@ export interface CreateApplicationInput {
   readonly rules?: readonly AccessRuleInput[] | undefined;
   /** Default true. */
   readonly createKey?: boolean | undefined;
+  /** For public applications: the exact origins whose pages may show hosted fields (elements) with its keys, such as https://shop.example.com. Without any, no page may. */
+  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 export interface CreateConnectionInput {
@@ -611,7 +615,7 @@ export interface LogEntityType {
 export interface Member {
   readonly id: MemberId;
   readonly tenantId: TenantId;
-  /** OWNER or ADMIN. */
+  /** OWNER, ADMIN, AUDITOR or DEVELOPER. */
   readonly role: string;
   readonly user?: User | undefined;
   readonly createdBy?: string | undefined;
@@ -1343,6 +1347,8 @@ export interface UpdateApplicationInput {
   readonly permissions?: readonly string[] | undefined;
   /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
+  /** For public applications. Replaces all of them, as the other fields do. */
+  readonly allowedOrigins?: readonly string[] | undefined;
 }
 
 export interface UpdateMemberInput {

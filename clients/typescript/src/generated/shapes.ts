@@ -9,7 +9,7 @@ export const accessConditionShape: Shape = { texts: "attribute operator value" }
 
 export const accessRuleShape: Shape = { numbers: "priority", lists: "conditions permissions", nested: { conditions: accessConditionShape } };
 
-export const applicationShape: Shape = { texts: "id tenantId name type", lists: "keys permissions rules", times: "createdAt modifiedAt", nested: { keys: applicationKeyShape, rules: accessRuleShape } };
+export const applicationShape: Shape = { texts: "id tenantId name type", lists: "keys permissions rules allowedOrigins", times: "createdAt modifiedAt", nested: { keys: applicationKeyShape, rules: accessRuleShape } };
 
 export const permissionShape: Shape = { texts: "type description", lists: "applicationTypes" };
 

@@ -1,0 +1,153 @@
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../base/clock.js";
+import { compactUuid, expandUuid } from "../base/compact-uuid.js";
+import { Fault } from "../base/fault.js";
+import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
+import { Semaphore } from "../base/semaphore.js";
+import { isProof, proofOf } from "../crypto/keyed-hash.js";
+import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
+import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/credentials.js";
+import type { Database } from "../store/database.js";
+import { unavailable } from "../store/database-error.js";
+import { findSession } from "../store/sessions.js";
+import { parseKey } from "./key-text.js";
+import { openRights, requireKeyProof } from "./sealed-rights.js";
+
+/** How long a removed origin may still be let in. */
+const CACHED_MS = 5_000;
+/** How long a page may stay open before its fields must be loaded again. */
+const LIFETIME_MS = 12 * 60 * 60_000;
+/** Look-ups at once, and how many more may wait: anyone may ask for a frame. */
+const AT_ONCE = 8;
+const WAITING = 500;
+
+/** A public or session key, named by its hash: a page may show the name to anyone. */
+export interface KeyName {
+  readonly kind: "pub" | "ses";
+  readonly tenantId: TenantId;
+  /** SHA-256 of the key. */
+  readonly hash: Buffer;
+}
+
+const FORM = /^(pub|ses)_([0-9A-Za-z]{22})_([0-9A-Za-z_-]{43})$/;
+
+/** Reads `pub_<tenant>_<SHA-256 of the key in base64url>`. Returns undefined for any other text. */
+export function parseKeyName(text: string): KeyName | undefined {
+  const [, kind, tenant = "", hash = ""] = FORM.exec(text) ?? [];
+  const tenantId = expandUuid(tenant);
+  if ((kind !== "pub" && kind !== "ses") || !tenantId || !isTenantId(tenantId)) return undefined;
+  return { kind, tenantId, hash: Buffer.from(hash, "base64url") };
+}
+
+function textOf({ kind, tenantId, hash }: KeyName): string {
+  return `${kind}_${compactUuid(tenantId)}_${hash.toString("base64url")}`;
+}
+
+/** The public application of a key. */
+interface FramedApplication {
+  readonly id: Uuid;
+  readonly origins: readonly string[];
+}
+
+/** What a frame of a key gets with its document. */
+export interface FramePass {
+  readonly origins: readonly string[];
+  /** Sent with the frame's requests: proves that the vault gave a frame to pages of this key. */
+  readonly pass: string;
+}
+
+/**
+ * Ties frames to the keys that they are for. A request from a frame comes from the vault's own origin, so its `Origin`
+ * says nothing about the page. The pass says with which key the frame was loaded, and the frame adds the page's origin,
+ * which `frame-ancestors` made the browser check.
+ */
+export class FramePasses {
+  readonly #database: Database;
+  readonly #keyring: TenantKeySource;
+  readonly #clock: Clock;
+  readonly #applications = new LRUCache<string, FramedApplication>({ max: 10_000, ttl: CACHED_MS });
+  readonly #lookUps = new Semaphore(AT_ONCE, WAITING);
+
+  constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
+    this.#database = database;
+    this.#keyring = keyring;
+    this.#clock = clock;
+  }
+
+  /** Returns undefined for a key that does not exist, or is no longer valid. */
+  async issue(key: KeyName): Promise<FramePass | undefined> {
+    const application = await this.#applicationOf(key);
+    if (!application) return undefined;
+    const { origins } = application;
+    const until = (this.#clock.now() + LIFETIME_MS).toString(36);
+    const keys = await this.#keyring.of(key.tenantId);
+    return { origins, pass: `${until}.${proof(keys, key, until).toString("base64url")}` };
+  }
+
+  /**
+   * Checks what a frame sends as `<pass> <name of its key> <origin of the page>`. The request has that key, or the key of
+   * a session of the same application, which the frame created.
+   * @throws {Fault} permission_denied if the pass is for another key, is over, or the origin is no longer allowed.
+   */
+  async require(sent: string, apiKey: string | undefined): Promise<void> {
+    const [pass = "", keyName = "", origin = ""] = sent.split(" ");
+    const framed = parseKeyName(keyName);
+    const used = parseKey(apiKey ?? "");
+    if (!framed || !used || framed.tenantId !== used.tenantId) throw otherKey();
+    const [until = "", given = ""] = pass.split(".");
+    const keys = await this.#keyring.of(framed.tenantId);
+    if (!isProof(proof(keys, framed, until), Buffer.from(given, "base64url"))) throw otherKey();
+    if (!(Number.parseInt(until, 36) > this.#clock.now())) throw refusal("was loaded too long ago. Reload the page");
+    const application = await this.#applicationOf(framed);
+    if (!application?.origins.includes(origin)) {
+      throw refusal("is in a page that is not in allowed_origins of its application");
+    }
+    if (used.hash.equals(framed.hash)) return;
+    if (used.kind !== "ses") throw otherKey();
+    const session = await this.#applicationOf({ kind: "ses", tenantId: used.tenantId, hash: used.hash });
+    if (session?.id !== application.id) throw otherKey();
+  }
+
+  async #applicationOf(key: KeyName): Promise<FramedApplication | undefined> {
+    const name = textOf(key);
+    const known = this.#applications.get(name);
+    if (known) return known;
+    if (this.#lookUps.isFull) throw unavailable("too many frames are loaded at once");
+    const found = await this.#lookUps.run(() => this.#find(key));
+    if (found) this.#applications.set(name, found);
+    return found;
+  }
+
+  async #find({ kind, tenantId, hash }: KeyName): Promise<FramedApplication | undefined> {
+    const run = this.#database.shared.run.bind(this.#database.shared);
+    if (kind === "ses") {
+      const session = await run(tenantId, "unguarded", (tx) => tx.query(findSession, hash));
+      if (!session) return undefined;
+      const row = await run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, session.application_id));
+      return row ? this.#allowedBy(tenantId, row) : undefined;
+    }
+    const row = await run(tenantId, "unguarded", (tx) => tx.query(findApplicationKey, hash));
+    if (!row) return undefined;
+    requireKeyProof(await this.#keyring.of(tenantId, row.revision), tenantId, { ...row, id: row.key_id });
+    return this.#allowedBy(tenantId, row);
+  }
+
+  async #allowedBy(tenantId: TenantId, row: CredentialRow): Promise<FramedApplication | undefined> {
+    if (row.type !== "public") return undefined;
+    const keys = await this.#keyring.of(tenantId, row.revision);
+    const { allowedOrigins: origins } = openRights(keys, tenantId, row.application_id, row.type, row);
+    return { id: row.application_id, origins };
+  }
+}
+
+function proof(keys: TenantKeys, key: KeyName, until: string): Buffer {
+  return proofOf(keys.proof, ["cloakroom/frame/1", textOf(key), until]);
+}
+
+function otherKey(): Fault {
+  return refusal("was loaded with another key");
+}
+
+function refusal(reason: string): Fault {
+  return new Fault("permission_denied", `The frame that sends this ${reason}.`);
+}

@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type FramePasses, parseKeyName } from "../../access/frame-passes.js";
+import { Fault } from "../../base/fault.js";
+import { escaped } from "../../base/html.js";
+import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { FAULT_TABLE } from "../fault-table.js";
+import type { Observation, Observe } from "../observation.js";
+import { parentSpanIn, traceOf } from "../trace.js";
+import { IMMUTABLE, sendFile } from "./send-file.js";
+import type { WebBuild, WebFile } from "./web-build.js";
+import { documentOf, pageHeaders } from "./web-page.js";
+
+const PORTAL = { config: { rateScope: "portal" } } as const;
+const FRAME = "/elements/v1/frame";
+
+/** The bundles of frames, by `type`. Only the controller may call the API. */
+const TITLES: Readonly<Record<string, string>> = {
+  controller: "Secure connection",
+  cardNumber: "Card number",
+  cardExpirationDate: "Expiration date",
+  cardVerificationCode: "Verification code",
+  card: "Card",
+  text: "Secure field",
+  reveal: "Protected value",
+};
+
+/** Frames are for pages of other origins and other policies: a page with COEP loads only frames that have it too. */
+const FRAME_HEADERS = {
+  "cross-origin-resource-policy": "cross-origin",
+  "cross-origin-embedder-policy": "require-corp",
+  "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
+  // The answer depends on the allowed origins, which may change.
+  "cache-control": "private, max-age=30",
+} as const;
+
+/** Serves the loader of hosted fields and their frames, without a key. */
+export function registerElements(app: FastifyInstance, build: WebBuild, passes: FramePasses, observe: Observe): void {
+  registerLoader(app, build);
+  registerNotice(app, build);
+  app.get(FRAME, PORTAL, async (request, reply) => {
+    const observation = observe({
+      ...{ rpc: "LoadFrame", route: FRAME },
+      ...{ traceId: traceOf(request.raw), parent: parentSpanIn(request.raw) },
+    });
+    try {
+      requireFrame(request);
+      return await sendFrame(request, reply, build, passes, observation);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const { http: status } = FAULT_TABLE[error.code];
+      observation.fail(status, error);
+      // Without an origin that may show it: the browser tells the page nothing, and the loader explains.
+      return reply
+        .code(status)
+        .headers({ ...pageHeaders({}), "cache-control": "no-store" })
+        .send(messagePage(error.message));
+    }
+  });
+}
+
+async function sendFrame(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  build: WebBuild,
+  passes: FramePasses,
+  observation: Observation,
+): Promise<FastifyReply> {
+  const type = parameter(request, "type");
+  const title = Object.hasOwn(TITLES, type) ? TITLES[type] : undefined;
+  if (title === undefined) throw new Fault("validation_failed", "There is no field of this type.");
+  const key = parseKeyName(parameter(request, "key"));
+  const framed = key && (await passes.issue(key));
+  if (!framed) throw new Fault("not_found", "The key of this field does not exist or is no longer valid.");
+  const isController = type === "controller";
+  const { origins, pass } = framed;
+  const data = { type, key: parameter(request, "key"), origins, ...(isController ? { pass } : {}) };
+  observation.end(200);
+  return reply
+    .headers({
+      ...pageHeaders({ ...(isController ? { connect: "'self'" } : {}), frameAncestors: origins }),
+      ...FRAME_HEADERS,
+    })
+    .send(documentOf(build, { title, entry: isController ? "elements/controller" : "elements/field", data }));
+}
+
+/** @throws {Fault} permission_denied for a browser that loads a frame as a page, script or the like. */
+function requireFrame({ headers }: FastifyRequest): void {
+  const dest = headers["sec-fetch-dest"] ?? "iframe";
+  if (dest === "iframe" && headers["service-worker"] === undefined) return;
+  throw new Fault("permission_denied", "This address is a field for other pages. It opens in a frame only.");
+}
+
+function parameter({ query }: FastifyRequest, name: string): string {
+  const value = typeof query === "object" && query !== null ? Reflect.get(query, name) : undefined;
+  return typeof value === "string" ? value : "";
+}
+
+/** The loader, at an address that pages can keep and at one with a hash, for Subresource Integrity. */
+function registerLoader(app: FastifyInstance, build: WebBuild): void {
+  const { file: name } = build.entry("elements/elements");
+  const file = build.files.get(name);
+  if (!file) throw new Error(`dist/web has no ${name}: run npm run build`);
+  const hash = /-([^.]+)\.js$/.exec(name)?.[1] ?? "";
+  const etag = `"${hash}"`;
+  app.get("/elements/v1/elements.js", PORTAL, (request, reply) => {
+    reply.headers({ ...LOADER_HEADERS, etag, "cache-control": "public, max-age=300" });
+    if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
+    return sendFile(request, reply, file);
+  });
+  app.get(`/elements/v1/${hash}/elements.js`, PORTAL, (request, reply) =>
+    sendFile(request, reply.headers({ ...LOADER_HEADERS, "cache-control": IMMUTABLE }), file),
+  );
+  const integrity = `sha384-${createHash("sha384").update(file.content).digest("base64")}`;
+  const described = Buffer.from(JSON.stringify({ path: `/elements/v1/${hash}/elements.js`, integrity }));
+  app.get("/elements/v1/version.json", PORTAL, (_request, reply) =>
+    reply
+      .headers({ ...LOADER_HEADERS, "cache-control": "no-cache" })
+      .type("application/json")
+      .send(described),
+  );
+}
+
+/** Pages of any origin load it, and check its integrity, which needs CORS. */
+const LOADER_HEADERS = {
+  ...OWN_PAGE_HEADERS,
+  "cross-origin-resource-policy": "cross-origin",
+  "access-control-allow-origin": "*",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+} as const;
+
+/** Shown in place of a frame that the browser refused. Says so in any page; has no script, input or data. */
+function registerNotice(app: FastifyInstance, build: WebBuild): void {
+  const styles: WebFile | undefined = build.files.get(build.entry("elements/notice").file);
+  const style = styles?.content.toString() ?? "";
+  const hash = createHash("sha256").update(style).digest("base64");
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; form-action 'none'; base-uri 'none'; frame-ancestors *`;
+  const page = messagePage("This field cannot be shown in this page.", style);
+  app.get("/elements/v1/notice", PORTAL, (_request, reply) =>
+    reply
+      .headers({ ...OWN_PAGE_HEADERS, ...FRAME_HEADERS, "content-security-policy": policy })
+      .type("text/html; charset=utf-8")
+      .send(page),
+  );
+}
+
+function messagePage(text: string, style = ""): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${escaped(text)}</title>${style === "" ? "" : `<style>${style}</style>`}</head>
+<body><p>${escaped(text)}</p></body>
+</html>
+`;
+}

@@ -1,0 +1,16 @@
+import type { FastifyInstance } from "fastify";
+import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { IMMUTABLE, sendFile } from "./send-file.js";
+import { WEB_PATH, type WebBuild } from "./web-build.js";
+
+/** A file that a browser opens as a page by itself may do nothing. */
+const HEADERS = { ...OWN_PAGE_HEADERS, "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };
+
+/** Serves the scripts and styles of our pages, without a key. Their pages are on this origin, and no other may load them. */
+export function registerWebAssets(app: FastifyInstance, build: WebBuild): void {
+  for (const [name, file] of build.files) {
+    app.get(`${WEB_PATH}${name}`, { config: { rateScope: "portal" } }, (request, reply) =>
+      sendFile(request, reply.headers({ ...HEADERS, "cache-control": IMMUTABLE }), file),
+    );
+  }
+}

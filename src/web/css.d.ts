@@ -1,0 +1,2 @@
+/** Styles that esbuild puts beside the bundle. */
+declare module "*.css";

@@ -1,0 +1,144 @@
+import type { EntryKind, Reading } from "./entry-kinds.js";
+import type { ErrorCode, Texts } from "./locales.js";
+
+/** An input with its label and error. */
+export interface Entry {
+  readonly input: HTMLInputElement;
+  readonly parts: readonly HTMLElement[];
+  reading(): Reading;
+  /** The error as shown, if any. */
+  shownError(): ErrorCode | undefined;
+  /** Shows the error of an entry that a person left or sent. */
+  judge(isSubmitted: boolean): void;
+  setText(text: string): void;
+  /** Formats and judges again, after a rule of the entry has changed. */
+  refresh(): void;
+}
+
+export interface EntryOptions {
+  readonly id: string;
+  readonly label: string;
+  readonly placeholder: string;
+  readonly isRequired: boolean;
+  readonly isDisabled: boolean;
+  readonly isSecret: boolean;
+  readonly showsError: boolean;
+  readonly className: string;
+}
+
+/** @param onChange called after each change, with whether a person typed or pasted it, in contrast to autofill. */
+export function createEntry(
+  kind: EntryKind,
+  options: EntryOptions,
+  texts: Texts,
+  onChange: (isTyped: boolean) => void,
+): Entry {
+  const input = createInput(kind, options);
+  const error = document.createElement("p");
+  error.id = `${options.id}-error`;
+  error.className = options.showsError ? "error" : "error is-quiet";
+  const label = document.createElement("label");
+  label.htmlFor = input.id;
+  label.textContent = options.label;
+  input.setAttribute("aria-describedby", error.id);
+  let shown: ErrorCode | undefined;
+  const show = (code: ErrorCode | undefined) => {
+    shown = code;
+    error.textContent = code ? texts.errors[code] : "";
+    if (code) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+    const { problem, value } = kind.read(input.value);
+    input.classList.toggle("is-invalid", code !== undefined);
+    input.classList.toggle("is-complete", value !== undefined);
+    input.classList.toggle("is-empty", value === undefined && problem === undefined);
+  };
+  const changed = (isTyped: boolean) => {
+    // A shown error goes as soon as the entry is right, and a new one waits until the person leaves.
+    const { problem } = kind.read(input.value);
+    show(shown !== undefined && problem !== undefined ? problem : undefined);
+    onChange(isTyped);
+  };
+  keepFormatted(input, kind, changed);
+  show(undefined);
+  return {
+    ...{ input, parts: [label, input, error] },
+    reading: () => kind.read(input.value),
+    shownError: () => shown,
+    judge(isSubmitted) {
+      const { problem, value } = kind.read(input.value);
+      const isMissing = isSubmitted && options.isRequired && value === undefined;
+      show(problem ?? (isMissing ? "required" : undefined));
+    },
+    setText(text) {
+      input.value = kind.format(text);
+      changed(false);
+    },
+    refresh() {
+      input.value = kind.format(input.value);
+      changed(false);
+    },
+  };
+}
+
+function createInput(kind: EntryKind, options: EntryOptions): HTMLInputElement {
+  const input = document.createElement("input");
+  input.id = options.id;
+  input.name = kind.name;
+  input.type = options.isSecret ? "password" : "text";
+  input.inputMode = kind.inputMode;
+  input.setAttribute("autocomplete", kind.autocomplete);
+  Object.assign(input, { spellcheck: false, placeholder: options.placeholder, disabled: options.isDisabled });
+  input.setAttribute("autocapitalize", "off");
+  input.setAttribute("autocorrect", "off");
+  input.required = options.isRequired;
+  input.setAttribute("aria-required", String(options.isRequired));
+  input.className = options.className;
+  input.classList.toggle("is-digits", kind.isDigits);
+  return input;
+}
+
+/** Formats while a person types. The caret stays behind the character that it was behind. */
+function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyped: boolean) => void): void {
+  input.addEventListener("beforeinput", (event) => {
+    const { selectionStart: start, selectionEnd: end } = input;
+    if (event.inputType !== "deleteContentBackward" || start === null || start !== end) return;
+    // Backspace behind a gap deletes the character before the gap.
+    let at = start;
+    while (at > 0 && !kind.significant.test(input.value.charAt(at - 1))) at -= 1;
+    if (at !== start) input.setSelectionRange(at, at);
+  });
+  const format = (event: Event) => {
+    if (event instanceof InputEvent && event.isComposing) return;
+    const text = kind.format(input.value);
+    if (text !== input.value) {
+      const isAtEnd = input.selectionStart === input.value.length;
+      const before = countIn(asTyped(input.value.slice(0, input.selectionStart ?? 0)), kind.significant);
+      input.value = text;
+      const caret = isAtEnd ? text.length : positionAfter(text, before, kind.significant);
+      if (document.activeElement === input) input.setSelectionRange(caret, caret);
+    }
+    changed(event instanceof InputEvent && event.inputType.startsWith("insert"));
+  };
+  input.addEventListener("input", format);
+  input.addEventListener("compositionend", format);
+}
+
+/** Digits of other scripts count as the ASCII digits that replace them. */
+function asTyped(text: string): string {
+  return text.replace(/\p{Nd}/gu, "0");
+}
+
+function countIn(text: string, significant: RegExp): number {
+  return [...text].filter((character) => significant.test(character)).length;
+}
+
+/** The position behind the `count`-th significant character. */
+function positionAfter(text: string, count: number, significant: RegExp): number {
+  let left = count;
+  let at = 0;
+  while (left > 0 && at < text.length) {
+    if (significant.test(text.charAt(at))) left -= 1;
+    at += 1;
+  }
+  return at;
+}

@@ -1,0 +1,21 @@
+import type { EntryValue } from "./entry-kinds.js";
+
+/** Between a field and the controller, over a port that the controller made. */
+export type ToField =
+  | { readonly type: "value"; readonly call: number }
+  | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
+  | { readonly type: "focus" }
+  | {
+      readonly type: "read";
+      readonly call: number;
+      readonly value?: string;
+      readonly code?: string;
+      readonly message?: string;
+    };
+
+export type ToController =
+  | { readonly type: "value"; readonly call: number; readonly values: Readonly<Record<string, EntryValue>> | undefined }
+  | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
+  /** Complete: the next field may have the focus. */
+  | { readonly type: "full" }
+  | { readonly type: "read"; readonly call: number; readonly token: string; readonly path: string };

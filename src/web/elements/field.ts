@@ -1,0 +1,98 @@
+import "./frame.css";
+import type { FieldCommand, FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
+import type { ToController, ToField } from "./field-channel.js";
+import { createFieldFrame, type FieldFrame } from "./field-frame.js";
+import { type FrameContext, openFrame } from "./frame-context.js";
+import { pairWithController } from "./pairing.js";
+import { createRevealFrame } from "./reveal-frame.js";
+
+openFrame((context, init, page) => {
+  document.documentElement.lang = init.locale;
+  document.documentElement.dir = init.dir;
+  document.documentElement.style.colorScheme = init.colorScheme;
+  if (context.type === "reveal") startReveal(context, init, page);
+  else startField(context, init, page);
+});
+
+function startField(context: FrameContext, init: InitMessage, page: MessagePort): void {
+  const send = (event: FieldEvent) => page.postMessage(event);
+  let controller: MessagePort | undefined;
+  const tell = (message: ToController) => controller?.postMessage(message);
+  const frame = createFieldFrame(context.type, init, {
+    send,
+    onCodeLengths: (lengths) => tell({ type: "codeLengths", lengths }),
+    onFull: () => tell({ type: "full" }),
+  });
+  const greet = pairWithController(context, (port) => {
+    controller = port;
+    port.onmessage = ({ data }: MessageEvent<ToField>) => obey(frame, data, tell);
+    send({ type: "paired" });
+  });
+  page.onmessage = ({ data }: MessageEvent<FieldCommand>) => {
+    switch (data.type) {
+      case "update":
+        frame.update(data.options);
+        break;
+      case "clear":
+        frame.clear();
+        break;
+      case "focus":
+        frame.focus();
+        break;
+      case "blur":
+        frame.blur();
+        break;
+      case "controllerReady":
+        greet();
+        break;
+    }
+  };
+  greet();
+}
+
+function obey(frame: FieldFrame, message: ToField, tell: (message: ToController) => void): void {
+  switch (message.type) {
+    case "value":
+      frame.judge();
+      tell({ type: "value", call: message.call, values: frame.values() });
+      break;
+    case "codeLengths":
+      frame.setCodeLengths(message.lengths);
+      break;
+    case "focus":
+      frame.focus();
+      break;
+  }
+}
+
+function startReveal(context: FrameContext, init: InitMessage, page: MessagePort): void {
+  const send = (event: FieldEvent) => page.postMessage(event);
+  const waiting = new Map<number, { resolve(value: string): void; reject(error: Error): void }>();
+  let controller: MessagePort | undefined;
+  const { token = "", path = "" } = init.options;
+  const read = () =>
+    new Promise<string>((resolve, reject) => {
+      if (!controller) return reject(new Error("The field is not connected yet."));
+      const call = waiting.size + 1;
+      waiting.set(call, { resolve, reject });
+      const message: ToController = { type: "read", call, token, path };
+      controller.postMessage(message);
+    });
+  const frame = createRevealFrame(init, read, send);
+  const greet = pairWithController(context, (port) => {
+    controller = port;
+    port.onmessage = ({ data }: MessageEvent<ToField>) => {
+      if (data.type !== "read") return;
+      const { value, code = "failed", message = "" } = data;
+      if (value !== undefined) return waiting.get(data.call)?.resolve(value);
+      waiting.get(data.call)?.reject(Object.assign(new Error(message), { name: code }));
+    };
+    send({ type: "paired" });
+  });
+  page.onmessage = ({ data }: MessageEvent<FieldCommand>) => {
+    if (data.type === "show") void frame.show();
+    else if (data.type === "hide") frame.hide();
+    else if (data.type === "controllerReady") greet();
+  };
+  greet();
+}

@@ -1,0 +1,122 @@
+import type { FieldType, Locale } from "../../../clients/elements/src/protocol.js";
+
+export const ERROR_CODES = ["required", "incomplete", "invalid", "expired", "unsupported"] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export interface Texts {
+  readonly labels: Readonly<Record<FieldType, string>>;
+  /** Password managers read the year's format from it: its letters stay ASCII in every language. */
+  readonly expirationPlaceholder: string;
+  readonly errors: Readonly<Record<ErrorCode, string>>;
+  readonly show: string;
+  readonly hide: string;
+  readonly copy: string;
+  readonly copied: string;
+  readonly hidden: string;
+  readonly failed: string;
+}
+
+export function labelOf({ labels }: Texts, type: FieldType): string {
+  return labels[type];
+}
+
+export const TEXTS: Readonly<Record<Locale, Texts>> = {
+  en: {
+    labels: {
+      cardNumber: "Card number",
+      cardExpirationDate: "Expiration date",
+      cardVerificationCode: "Verification code",
+      card: "Card",
+      text: "Text",
+      reveal: "Protected value",
+    },
+    expirationPlaceholder: "MM / YY",
+    errors: {
+      required: "This field is required.",
+      incomplete: "This entry is incomplete.",
+      invalid: "This entry is not valid.",
+      expired: "This card has expired.",
+      unsupported: "This entry cannot be used here.",
+    },
+    ...{ show: "Show", hide: "Hide", copy: "Copy", copied: "Copied", hidden: "Hidden", failed: "Not available" },
+  },
+  de: {
+    labels: {
+      cardNumber: "Kartennummer",
+      cardExpirationDate: "Gültig bis",
+      cardVerificationCode: "Prüfnummer",
+      card: "Karte",
+      text: "Text",
+      reveal: "Geschützter Wert",
+    },
+    expirationPlaceholder: "MM / YY",
+    errors: {
+      required: "Dieses Feld ist erforderlich.",
+      incomplete: "Diese Angabe ist unvollständig.",
+      invalid: "Diese Angabe ist ungültig.",
+      expired: "Diese Karte ist abgelaufen.",
+      unsupported: "Diese Angabe ist hier nicht möglich.",
+    },
+    ...{ show: "Anzeigen", hide: "Verbergen", copy: "Kopieren", copied: "Kopiert" },
+    ...{ hidden: "Verborgen", failed: "Nicht verfügbar" },
+  },
+  fr: {
+    labels: {
+      cardNumber: "Numéro de carte",
+      cardExpirationDate: "Date d’expiration",
+      cardVerificationCode: "Code de sécurité",
+      card: "Carte",
+      text: "Texte",
+      reveal: "Valeur protégée",
+    },
+    expirationPlaceholder: "MM / YY",
+    errors: {
+      required: "Ce champ est obligatoire.",
+      incomplete: "Cette saisie est incomplète.",
+      invalid: "Cette saisie n’est pas valide.",
+      expired: "Cette carte a expiré.",
+      unsupported: "Cette saisie n’est pas acceptée ici.",
+    },
+    ...{ show: "Afficher", hide: "Masquer", copy: "Copier", copied: "Copié", hidden: "Masqué" },
+    failed: "Indisponible",
+  },
+  es: {
+    labels: {
+      cardNumber: "Número de tarjeta",
+      cardExpirationDate: "Fecha de caducidad",
+      cardVerificationCode: "Código de seguridad",
+      card: "Tarjeta",
+      text: "Texto",
+      reveal: "Valor protegido",
+    },
+    expirationPlaceholder: "MM / YY",
+    errors: {
+      required: "Este campo es obligatorio.",
+      incomplete: "Este dato está incompleto.",
+      invalid: "Este dato no es válido.",
+      expired: "Esta tarjeta ha caducado.",
+      unsupported: "Este dato no se admite aquí.",
+    },
+    ...{ show: "Mostrar", hide: "Ocultar", copy: "Copiar", copied: "Copiado", hidden: "Oculto" },
+    failed: "No disponible",
+  },
+  ar: {
+    labels: {
+      cardNumber: "رقم البطاقة",
+      cardExpirationDate: "تاريخ الانتهاء",
+      cardVerificationCode: "رمز التحقق",
+      card: "البطاقة",
+      text: "نص",
+      reveal: "قيمة محمية",
+    },
+    expirationPlaceholder: "MM / YY",
+    errors: {
+      required: "هذا الحقل مطلوب.",
+      incomplete: "هذا الإدخال غير مكتمل.",
+      invalid: "هذا الإدخال غير صالح.",
+      expired: "انتهت صلاحية هذه البطاقة.",
+      unsupported: "لا يمكن استخدام هذا الإدخال هنا.",
+    },
+    ...{ show: "إظهار", hide: "إخفاء", copy: "نسخ", copied: "تم النسخ", hidden: "مخفي", failed: "غير متاح" },
+  },
+};

@@ -1,0 +1,90 @@
+import { fieldsOf } from "./messages-in.js";
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+/** Thrown for a body that a page may not send from a frame. Its text names the place, never a value. */
+export class BodyRefused extends Error {
+  override readonly name = "body_refused";
+}
+
+const DEEPEST = 64;
+/** What of a token the page may see. Its data and mask could hold the value, by an expression that the page wrote. */
+const SHOWN = [
+  ...["id", "type", "tenant_id", "fingerprint", "containers", "metadata", "expires_at", "created_at", "created_by"],
+  ...["card", "bank", "_extras"],
+];
+
+interface Found {
+  readonly element: string;
+  readonly part: string | undefined;
+}
+
+/** The elements that a body names. */
+export function elementsIn(body: unknown): ReadonlySet<string> {
+  const found = new Set<string>();
+  fill(body, ({ element }) => {
+    found.add(element);
+    return null;
+  });
+  return found;
+}
+
+/**
+ * Puts values in the place of elements. Values go only where the vault tokenizes: into `data`, or to the place of a
+ * value that becomes a token by itself.
+ * @throws {BodyRefused}
+ */
+export function fill(body: unknown, valueFor: (found: Found) => Json, place = "body", depth = 0): Json {
+  if (depth > DEEPEST) throw new BodyRefused(`${place} is nested too deeply`);
+  if (body === null || typeof body !== "object") return leaf(body, place);
+  const inner = (value: unknown, name: string) => fill(value, valueFor, `${place}${name}`, depth + 1);
+  if (Array.isArray(body)) return body.map((item, index) => inner(item, `[${index}]`));
+  const fields = fieldsOf(body);
+  const { $element: element, part } = fields;
+  if (typeof element === "string") return valueFor({ element, part: typeof part === "string" ? part : undefined });
+  const isToken = "type" in fields && "data" in fields;
+  const entries = Object.entries(fields).map(([name, value]): [string, Json] => {
+    if (isToken && name !== "data") requirePlain(value, `${place}.${name}`, name);
+    return [name, inner(value, `.${name}`)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function leaf(value: unknown, place: string): Json {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw new BodyRefused(`${place} is not a JSON value`);
+}
+
+/** Beside its data, a token's fields appear in answers: no element there, and no id that an expression makes of it. */
+function requirePlain(value: unknown, place: string, name: string): void {
+  if (hasElement(value)) throw new BodyRefused(`${place} cannot hold an element: only data is stored protected`);
+  if (name !== "id" || typeof value !== "string" || !value.includes("{{")) return;
+  if (/^[^{}]*\{\{[^{}]*\|\s*alias_[a-z_]+[^{}|]*\}\}[^{}]*$/.test(value)) return;
+  throw new BodyRefused(`${place} may use an expression only if it ends in an alias filter`);
+}
+
+function hasElement(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return "$element" in value || Object.values(value).some(hasElement);
+}
+
+/** What the page gets of an answer: ids, and tokens without their data. */
+export function shownAnswer(body: unknown, answer: Json): Json {
+  if (typeof body !== "object" || body === null || "$element" in body)
+    return typeof answer === "string" ? answer : null;
+  if (Array.isArray(body)) {
+    return Array.isArray(answer) ? body.map((item, index) => shownAnswer(item, answer[index] ?? null)) : null;
+  }
+  const answered = fieldsOf(answer);
+  const isToken = "type" in body && "data" in body;
+  const names = isToken ? SHOWN.filter((name) => name in answered) : Object.keys(body);
+  const show = (name: string) => jsonOf(answered[name]);
+  return Object.fromEntries(
+    names.map((name) => [name, isToken ? show(name) : shownAnswer(Reflect.get(body, name), show(name))]),
+  );
+}
+
+function jsonOf(value: unknown): Json {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,257 @@
+// Needs: chromium
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../../support/browser.js";
+import { cardPage, fieldFrame, inField, openShop, type Shop, vaultUrl } from "./support/shop.js";
+
+let shop: Shop;
+let browser: Browser;
+beforeAll(async () => {
+  [shop, browser] = await Promise.all([openShop(), launchBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await shop?.[Symbol.asyncDispose]();
+});
+
+async function openCard(options = ""): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(shop.page(cardPage(shop.publicKey, "", options)));
+  return page;
+}
+
+const inputOf = async (page: Page, type: string) => (await fieldFrame(page, type)).locator("input").first();
+const lastChange = (page: Page, field: string) =>
+  page.evaluate<Record<string, unknown>>(
+    `window.events.filter((event) => event.type === "change" && event.field === ${JSON.stringify(field)}).at(-1) ?? {}`,
+  );
+
+describe("typing a card number", () => {
+  it("keeps the caret behind the digit that was typed or deleted", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    await input.pressSequentially("42424242");
+    expect(await input.inputValue()).toBe("4242 4242");
+    await inField(page, "cardNumber", "input.setSelectionRange(2, 2)");
+    await input.press("9");
+    expect(await input.inputValue()).toBe("4294 2424 2");
+    expect(await inField(page, "cardNumber", "input.selectionStart")).toBe(3);
+    await inField(page, "cardNumber", "input.setSelectionRange(5, 5)");
+    await input.press("Backspace");
+    expect(await input.inputValue()).toBe("4292 4242");
+    expect(await inField(page, "cardNumber", "input.selectionStart")).toBe(3);
+    await page.close();
+  });
+
+  it.each(["4242-4242-4242-4242", "  4242.4242.4242.4242 ", "٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢", "４２４２424242424242"])(
+    "takes %s as it is pasted",
+    async (text) => {
+      const page = await openCard();
+      const input = await inputOf(page, "cardNumber");
+      await input.focus();
+      await page.keyboard.insertText(text);
+      expect(await input.inputValue()).toBe("4242 4242 4242 4242");
+      await expect
+        .poll(() => lastChange(page, "cardNumber"))
+        .toMatchObject({ complete: true, brand: "visa", bin: "42424242", last4: "4242" });
+      await page.close();
+    },
+  );
+
+  it("tells the code's field the brand, and moves the focus on", async () => {
+    const page = await openCard();
+    await (await inputOf(page, "cardNumber")).pressSequentially("378282246310005");
+    const expiration = await inputOf(page, "cardExpirationDate");
+    await expect.poll(() => inField(page, "cardExpirationDate", "document.activeElement === input")).toBe(true);
+    await expiration.pressSequentially("1231");
+    const code = await inputOf(page, "cardVerificationCode");
+    await expect.poll(() => inField(page, "cardVerificationCode", "document.activeElement === input")).toBe(true);
+    await code.pressSequentially("123");
+    await expect.poll(() => lastChange(page, "cardVerificationCode")).toMatchObject({ complete: false, empty: false });
+    await code.pressSequentially("45");
+    expect(await code.inputValue()).toBe("1234");
+    await expect.poll(() => lastChange(page, "cardVerificationCode")).toMatchObject({ complete: true });
+    await page.close();
+  });
+
+  it("reports a change of state, not each key", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    await input.pressSequentially("424242424242");
+    await input.blur();
+    await expect.poll(() => lastChange(page, "cardNumber")).toMatchObject({ error: { code: "incomplete" } });
+    const changes = await page.evaluate<number>(
+      `window.events.filter(({ type, field }) => type === "change" && field === "cardNumber").length`,
+    );
+    // Not empty; the brand is certain; left incomplete.
+    expect(changes).toBeLessThanOrEqual(3);
+    await page.close();
+  });
+});
+
+describe("errors", () => {
+  it("appear on leaving, in the language of the group, and go when the entry is right", async () => {
+    const page = await openCard(', locale: "de"');
+    const frame = await fieldFrame(page, "cardNumber");
+    const input = frame.locator("input");
+    await input.pressSequentially("4242424242424241");
+    expect(await input.getAttribute("aria-invalid")).toBeNull();
+    await input.blur();
+    expect(await input.getAttribute("aria-invalid")).toBe("true");
+    const described = await input.getAttribute("aria-describedby");
+    expect(await frame.locator(`#${described}`).textContent()).toBe("Diese Angabe ist ungültig.");
+    await input.press("End");
+    await input.press("Backspace");
+    await input.press("2");
+    expect(await input.getAttribute("aria-invalid")).toBeNull();
+    await page.close();
+  });
+
+  it("name all fields that keep a card from being sent, and nothing is sent", async () => {
+    const page = await openCard();
+    await fieldFrame(page, "cardNumber");
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    const { code, errors } = await page.evaluate<{ code: string; errors: object }>("window.pay()");
+    expect(code).toBe("incomplete");
+    expect(Object.keys(errors)).toHaveLength(3);
+    await expect.poll(() => lastChange(page, "cardNumber")).toMatchObject({ error: { code: "required" } });
+    expect(requests.filter((url) => url.endsWith("/tokenize"))).toEqual([]);
+    await page.close();
+  });
+
+  it("of the API reach the page with code and trace", async () => {
+    const page = await openCard();
+    await (await inputOf(page, "cardNumber")).fill("4242424242424242");
+    const error = await page.evaluate(
+      `group.tokenize({ type: "nonsense", data: number }).catch(({ code, status, traceId, errors }) => ({ code, status, traceId, errors }))`,
+    );
+    expect(error).toMatchObject({ code: "validation_failed", status: 400, traceId: expect.any(String) });
+    expect(JSON.stringify(error)).not.toContain("4242424242424242");
+    await page.close();
+  });
+
+  it("of a call that is cancelled say so", async () => {
+    const page = await openCard();
+    await fieldFrame(page, "cardNumber");
+    const code = await page.evaluate(
+      `(() => { const stop = new AbortController(); const paid = window.pay(undefined, { signal: stop.signal }); stop.abort(); return paid.then(({ code }) => code); })()`,
+    );
+    expect(code).toBe("cancelled");
+    await page.close();
+  });
+});
+
+describe("a field", () => {
+  it("runs from right to left with its page, and its digits from left to right", async () => {
+    const page = await openCard(', locale: "ar"');
+    await page.evaluate(`document.body.dir = "rtl"; window.mounted.then(() => number.mount("#number"))`);
+    await expect
+      .poll(async () => (await fieldFrame(page, "cardNumber")).evaluate("document.documentElement.dir"))
+      .toBe("rtl");
+    expect(await inField(page, "cardNumber", "getComputedStyle(input).direction")).toBe("ltr");
+    await page.close();
+  });
+
+  it("is filled by browsers and password managers: names, purposes and keyboards", async () => {
+    const page = await openCard();
+    const expected = [
+      ["cardNumber", "cc-number", "cardnumber"],
+      ["cardExpirationDate", "cc-exp", "exp-date"],
+      ["cardVerificationCode", "cc-csc", "cvc"],
+    ];
+    for (const [type = "", autocomplete, name] of expected) {
+      const input = await inputOf(page, type);
+      const attributes = await Promise.all(
+        ["autocomplete", "name", "inputmode", "type", "maxlength"].map((each) => input.getAttribute(each)),
+      );
+      expect(attributes).toEqual([autocomplete, name, "numeric", "text", null]);
+    }
+    await page.close();
+  });
+
+  it("gets the focus by its label in the page, by call and by Tab, and can be cleared", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    await page.click("label[for=number]");
+    await expect.poll(() => inField(page, "cardNumber", "document.activeElement === input")).toBe(true);
+    await page.keyboard.type("4242");
+    await page.keyboard.press("Tab");
+    await expect.poll(() => inField(page, "cardExpirationDate", "document.activeElement === input")).toBe(true);
+    await page.evaluate("number.clear()");
+    await expect.poll(() => input.inputValue()).toBe("");
+    await page.evaluate("code.focus()");
+    await expect.poll(() => inField(page, "cardVerificationCode", "document.activeElement === input")).toBe(true);
+    await page.close();
+  });
+
+  it("can be unmounted while it loads, mounted again, and destroyed twice", async () => {
+    const page = await openCard();
+    await fieldFrame(page, "cardNumber");
+    const result = await page.evaluate(`(async () => {
+      const first = number.mount("#number");
+      number.unmount();
+      const code = await first.catch((error) => error.code);
+      await number.mount("#number");
+      const frames = document.querySelectorAll("#number iframe").length;
+      number.destroy(); number.destroy();
+      const after = await number.mount("#number").catch((error) => error.code);
+      return { code, frames, after, left: document.querySelectorAll("#number iframe").length };
+    })()`);
+    expect(result).toEqual({ code: "unmounted", frames: 1, after: "destroyed", left: 0 });
+    await page.close();
+  });
+
+  it("can hold a whole card, or a text with a mask", async () => {
+    const page = await browser.newPage();
+    await page.goto(
+      shop.page(`<!doctype html><html lang="en"><title>Shop</title><div id="card"></div><div id="text"></div>
+        <script src="${vaultUrl}/elements/v1/elements.js"></script><script>
+        const group = cloakroom.elements({ baseUrl: "${vaultUrl}", publicKey: "${shop.publicKey}" });
+        const card = group.create("card");
+        const text = group.create("text", { label: "Routing number", mask: "#########", check: "aba" });
+        window.mounted = Promise.all([card.mount("#card"), text.mount("#text")]);
+        </script>`),
+    );
+    await (await inputOf(page, "card")).pressSequentially("5555555555554444123112399");
+    await (await inputOf(page, "text")).pressSequentially("02-1000021");
+    const made = await page.evaluate<{ card: { id: string }; text: string }>(
+      `group.tokenize({ card: { type: "card", data: card }, text })`,
+    );
+    const backEnd = await shop.tenant.backEnd();
+    const { body } = await backEnd("GET", `/tokens/${made.card.id}`);
+    expect(body.data).toEqual({ number: "5555555555554444", expiration_month: 12, expiration_year: 2031, cvc: "123" });
+    expect((await backEnd("GET", `/tokens/${made.text}`)).body.data).toBe("021000021");
+    await page.close();
+  });
+
+  it("creates tokens once for calls with the same idempotency key", async () => {
+    const page = await openCard();
+    await (await inputOf(page, "cardNumber")).fill("4242424242424242");
+    const ids = await page.evaluate<string[]>(
+      `Promise.all([1, 2].map(() => group.tokenize(number, { idempotencyKey: "order-7" })))`,
+    );
+    expect(new Set(ids).size).toBe(1);
+    await page.close();
+  });
+});
+
+describe("accessibility", () => {
+  it("axe finds nothing to object to, in the page and its frames, also with errors", async () => {
+    const page = await openCard(', locale: "en"');
+    await fieldFrame(page, "cardNumber");
+    await page.evaluate("window.pay()");
+    const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+    for (const frame of page.frames()) {
+      if (frame.url().includes("type=controller")) continue;
+      // Frames enforce Trusted Types and a policy: the script runs as the test's own, not as the page's.
+      await frame.evaluate((await import("node:fs")).readFileSync(axe, "utf8"));
+      const found = await frame.evaluate<{ id: string; help: string }[]>(
+        `axe.run(document, { iframes: false, rules: { region: { enabled: ${frame === page.mainFrame()} }, "page-has-heading-one": { enabled: false }, "landmark-one-main": { enabled: false } } }).then(({ violations }) => violations.map(({ id, help }) => ({ id, help })))`,
+      );
+      expect([frame.url().split("#")[0], found]).toEqual([frame.url().split("#")[0], []]);
+    }
+    await page.close();
+  });
+});

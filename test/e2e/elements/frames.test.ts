@@ -1,0 +1,221 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+
+const url = inject("serverUrl");
+const SHOP = "https://shop.example.com";
+
+let tenant: TestTenant;
+let publicKey: string;
+let applicationId: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  ({ key: publicKey, id: applicationId } = await publicApplication([SHOP, "https://other.example.com"]));
+});
+
+async function publicApplication(allowed_origins: string[]): Promise<{ key: string; id: string }> {
+  const definition = { name: "Shop", type: "public", permissions: ["token:create"], allowed_origins };
+  return (await tenant.manage("POST", "/applications", { body: definition })).body;
+}
+
+function nameOf(key: string): string {
+  const [, , kind, tenantPart] = key.split("_");
+  return `${kind}_${tenantPart}_${createHash("sha256").update(key).digest("base64url")}`;
+}
+
+const frame = (key: string, type = "cardNumber", headers: Record<string, string> = {}) =>
+  fetch(`${url}/elements/v1/frame?key=${key}&type=${type}`, { headers });
+
+/** The data for the frame's script. */
+function dataIn(page: string): Record<string, unknown> {
+  const [, text = ""] = /<meta name="cloakroom" content="([^"]*)">/.exec(page) ?? [];
+  return JSON.parse(text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))));
+}
+
+async function passOf(key: string): Promise<string> {
+  return `${dataIn(await (await frame(nameOf(key), "controller")).text()).pass} ${nameOf(key)}`;
+}
+
+const tokenize = (key: string, pass: string) =>
+  fetch(`${url}/tokenize`, {
+    method: "POST",
+    headers: { "BT-API-KEY": key, "Cloakroom-Frame": pass, "Content-Type": "application/json" },
+    body: JSON.stringify({ type: "token", data: "x" }),
+  });
+
+describe("a frame", () => {
+  it("may be shown by pages of the allowed origins only, and loads nothing from elsewhere", async () => {
+    const answer = await frame(nameOf(publicKey));
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy":
+        "default-src 'none'; script-src 'self'; worker-src 'none'; style-src 'self'; connect-src 'none'; img-src 'none'; " +
+        "font-src 'none'; form-action 'none'; base-uri 'none'; " +
+        `frame-ancestors ${SHOP} https://other.example.com; require-trusted-types-for 'script'; trusted-types 'none'`,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      "cross-origin-resource-policy": "cross-origin",
+      "cross-origin-embedder-policy": "require-corp",
+      "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
+      "cache-control": "private, max-age=30",
+    });
+    expect(answer.headers.get("x-frame-options")).toBeNull();
+    const page = await answer.text();
+    expect(page).not.toContain(publicKey);
+    expect(page).not.toMatch(/<script(?![^>]* src=)| on[a-z]+=|style=/i);
+    expect(dataIn(page)).toEqual({
+      type: "cardNumber",
+      key: nameOf(publicKey),
+      origins: [SHOP, "https://other.example.com"],
+    });
+  });
+
+  it("has a network only as the controller", async () => {
+    const answer = await frame(nameOf(publicKey), "controller");
+    expect(answer.headers.get("content-security-policy")).toContain("connect-src 'self'");
+    for (const type of ["card", "text", "reveal", "cardVerificationCode", "cardExpirationDate"]) {
+      expect((await frame(nameOf(publicKey), type)).headers.get("content-security-policy")).toContain(
+        "connect-src 'none'",
+      );
+    }
+  });
+
+  it.each([
+    ["an unknown type", () => [nameOf(publicKey), "constructor"], 400],
+    ["no key", () => ["", "cardNumber"], 404],
+    ["a key itself", () => [publicKey, "cardNumber"], 404],
+    ["a key that does not exist", () => [`${nameOf(publicKey).slice(0, -2)}AA`, "cardNumber"], 404],
+  ])("does not exist for %s", async (_, request, status) => {
+    const [key = "", type] = request();
+    const answer = await frame(key, type);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  });
+
+  it("does not exist for the key of a private application", async () => {
+    const { key } = await tenant.backEnd();
+    expect((await frame(nameOf(key))).status).toBe(404);
+    expect((await frame(nameOf(key).replace(/^pvt/, "pub"))).status).toBe(404);
+  });
+
+  it("cannot be a page, a script or the like", async () => {
+    for (const dest of ["document", "script", "style", "worker", "object", "embed", "image"]) {
+      expect([dest, (await frame(nameOf(publicKey), "card", { "Sec-Fetch-Dest": dest })).status]).toEqual([dest, 403]);
+    }
+    expect((await frame(nameOf(publicKey), "card", { "Sec-Fetch-Dest": "iframe" })).status).toBe(200);
+  });
+
+  it("of a session is for the pages of its public application", async () => {
+    const { body } = await tenant.manage("POST", "/sessions", { key: publicKey });
+    const answer = await frame(nameOf(body.session_key), "reveal");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-security-policy")).toContain(`frame-ancestors ${SHOP} `);
+  });
+
+  it("without allowed origins may be shown nowhere", async () => {
+    const { key } = await publicApplication([]);
+    expect((await frame(nameOf(key))).headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+  });
+});
+
+describe("a request of a frame", () => {
+  it("is accepted with the frame's pass, its key and an allowed origin", async () => {
+    expect((await tokenize(publicKey, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(200);
+  });
+
+  it("is denied with the pass of another key", async () => {
+    const { key: other } = await publicApplication([SHOP]);
+    const answer = await tokenize(publicKey, `${await passOf(other)} ${SHOP}`);
+    expect([answer.status, Object(await answer.json()).code]).toEqual([403, "permission_denied"]);
+    const { key: privateKey } = await tenant.backEnd();
+    expect((await tokenize(privateKey, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(403);
+  });
+
+  it("is accepted with the key of a session of the same application only", async () => {
+    const sessionOf = async (key: string) => (await tenant.manage("POST", "/sessions", { key })).body.session_key;
+    const pass = `${await passOf(publicKey)} ${SHOP}`;
+    const read = async (key: string) => {
+      const headers = { "BT-API-KEY": key, "Cloakroom-Frame": pass };
+      return Object(await (await fetch(`${url}/tokens/nope`, { headers })).json()).detail;
+    };
+    expect(await read(await sessionOf(publicKey))).toContain("lacks the permission token:read");
+    const { key: other } = await publicApplication([SHOP]);
+    expect(await read(await sessionOf(other))).toBe("The frame that sends this was loaded with another key.");
+  });
+
+  it("is denied with a changed pass, and for another origin", async () => {
+    const pass = await passOf(publicKey);
+    const [until = "", rest] = pass.split(".");
+    for (const sent of ["", "x", `x.y ${nameOf(publicKey)}`, `${until}0.${rest}`, `${pass}A`]) {
+      expect([sent, (await tokenize(publicKey, `${sent} ${SHOP}`)).status]).toEqual([sent, 403]);
+    }
+    expect((await tokenize(publicKey, `${pass} https://evil.example`)).status).toBe(403);
+    expect((await tokenize(publicKey, pass)).status).toBe(403);
+  });
+
+  it("is denied some seconds after the origin was removed", async () => {
+    const pass = await passOf(publicKey);
+    const definition = { name: "Shop", permissions: ["token:create"], allowed_origins: [SHOP] };
+    await tenant.manage("PUT", `/applications/${applicationId}`, { body: definition });
+    await expect
+      .poll(async () => (await tokenize(publicKey, `${pass} https://other.example.com`)).status, { timeout: 20_000 })
+      .toBe(403);
+    expect((await tokenize(publicKey, `${pass} ${SHOP}`)).status).toBe(200);
+  });
+});
+
+describe("the loader", () => {
+  it("is revalidated at its plain address, and immutable at that of its version", async () => {
+    const plain = await fetch(`${url}/elements/v1/elements.js`);
+    expect(Object.fromEntries(plain.headers)).toMatchObject({
+      "content-type": "text/javascript; charset=utf-8",
+      "cache-control": "public, max-age=300",
+      "cross-origin-resource-policy": "cross-origin",
+      "access-control-allow-origin": "*",
+      "x-content-type-options": "nosniff",
+    });
+    const etag = plain.headers.get("etag") ?? "";
+    const again = await fetch(`${url}/elements/v1/elements.js`, { headers: { "If-None-Match": etag } });
+    expect(again.status).toBe(304);
+    const version = Object(await (await fetch(`${url}/elements/v1/version.json`)).json());
+    const versioned = await fetch(`${url}${version.path}`);
+    expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    const content = Buffer.from(await versioned.arrayBuffer());
+    expect(version.integrity).toBe(`sha384-${createHash("sha384").update(content).digest("base64")}`);
+    expect(content.toString()).toBe(await plain.text());
+  });
+
+  it("and the notice may be shown anywhere, and the notice does nothing", async () => {
+    const { headers, status } = await fetch(`${url}/elements/v1/notice`);
+    expect(status).toBe(200);
+    expect(headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors \*$/,
+    );
+  });
+});
+
+describe("the bundles", () => {
+  const manifest = JSON.parse(readFileSync("dist/web/manifest.json", "utf8"));
+  const { outputs } = JSON.parse(readFileSync("dist/web/meta.json", "utf8"));
+  const sizeOf = (name: string) => readFileSync(`dist/web/${name}.gz`).length;
+
+  it.each([
+    ["elements/elements", 6],
+    ["elements/field", 25],
+    ["elements/controller", 25],
+  ])("%s has at most %i KB, compressed", (name, kilobytes) => {
+    const { file, styles, imports } = manifest[name];
+    const bytes = [file, ...styles, ...imports].map(sizeOf).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeLessThan(kilobytes * 1_024);
+  });
+
+  it("contain of packages only the table of card brands", () => {
+    const inputs = Object.entries(outputs)
+      .filter(([path]) => path.includes("/elements/"))
+      .flatMap(([, output]) => Object.keys(Object(output).inputs));
+    const packages = inputs.filter((path) => path.startsWith("node_modules/")).map((path) => path.split("/")[1]);
+    expect([...new Set(packages)]).toEqual(["credit-card-type"]);
+  });
+});

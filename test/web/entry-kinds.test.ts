@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { textKind, verificationCodeKind } from "../../src/web/elements/entry-kinds.js";
+import { formatExpiration, readExpiration } from "../../src/web/elements/expiration.js";
+import { applyMask, fillsMask } from "../../src/web/elements/text-mask.js";
+
+const NOW = new Date(2026, 10, 22);
+
+describe("an expiration date", () => {
+  it.each([
+    ["1", "1", "incomplete"],
+    ["12", "12 / ", "incomplete"],
+    ["5", "05 / ", "incomplete"],
+    ["1231", "12 / 31", { month: 12, year: 2031 }],
+    ["531", "05 / 31", { month: 5, year: 2031 }],
+    ["12/31", "12 / 31", { month: 12, year: 2031 }],
+    ["1/31", "01 / 31", { month: 1, year: 2031 }],
+    ["12/2031", "12 / 2031", { month: 12, year: 2031 }],
+    ["12-31", "12 / 31", { month: 12, year: 2031 }],
+    ["12 . 2031", "12 / 2031", { month: 12, year: 2031 }],
+    ["122031", "12 / 2031", { month: 12, year: 2031 }],
+    ["2031-12", "12 / 2031", { month: 12, year: 2031 }],
+    ["2031-12-31", "12 / 2031", { month: 12, year: 2031 }],
+    ["١٢/٣١", "12 / 31", { month: 12, year: 2031 }],
+    ["1326", "13 / 26", "invalid"],
+    ["0031", "00 / 31", "invalid"],
+    ["1026", "10 / 26", "expired"],
+    ["1126", "11 / 26", { month: 11, year: 2026 }],
+    ["1299", "12 / 99", "invalid"],
+  ])("typed or pasted as %s", (text, formatted, read) => {
+    expect(formatExpiration(text)).toBe(formatted);
+    expect(formatExpiration(formatted)).toBe(formatted);
+    expect(readExpiration(formatted, NOW)).toEqual(read);
+  });
+});
+
+describe("a verification code", () => {
+  it("has the length of the card's brand", () => {
+    const visa = verificationCodeKind(() => [3]);
+    expect(visa.format("1234x")).toBe("123");
+    expect(visa.read("12").problem).toBe("incomplete");
+    expect(visa.read("123")).toEqual({ isFull: true, value: "123" });
+    const unknown = verificationCodeKind(() => [3, 4]);
+    expect(unknown.read("123")).toEqual({ isFull: false, value: "123" });
+    expect(unknown.read("1234")).toEqual({ isFull: true, value: "1234" });
+  });
+});
+
+describe("a text with a mask", () => {
+  it.each([
+    ["###-##-####", "123456789", "123-45-6789"],
+    ["###-##-####", "123-45-6789", "123-45-6789"],
+    ["###-##-####", "123", "123"],
+    ["###-##-####", "1234", "123-4"],
+    ["AA## ####", "de89 3704", "de89 3704"],
+    ["AA##", "8de9", "de9"],
+    ["+1 ###", "555", "+1 555"],
+  ])("%s takes %s", (mask, text, shown) => {
+    expect(applyMask(mask, text)).toBe(shown);
+    expect(applyMask(mask, shown)).toBe(shown);
+  });
+
+  it("is complete when every place is filled", () => {
+    expect(fillsMask("###-##", "123-45")).toBe(true);
+    expect(fillsMask("###-##", "123-4")).toBe(false);
+  });
+
+  it("is checked by pattern and check digits", () => {
+    expect(textKind({ mask: "#########", check: "aba" }).read("021000021").value).toBe("021000021");
+    expect(textKind({ mask: "#########", check: "aba" }).read("021000022").problem).toBe("invalid");
+    expect(textKind({ pattern: /^(?:a+)$/u }).read("aab").problem).toBe("invalid");
+  });
+});
