@@ -4,8 +4,9 @@ import { hashOfSigned, isLogSignature } from "../crypto/log-signing.js";
 import { DIGEST_VERSIONS, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import { cellsOf, exceedsLayout, type RawLogRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
-import type { Manifest, SignedLine, UnsignedLine } from "./export-format.js";
+import type { EndLine, Manifest, SignedLine, StampLine, UnsignedLine } from "./export-format.js";
 import { isWithin } from "./export-range.js";
+import type { ExportStamps, StampedEntry } from "./export-stamps.js";
 import type { Findings } from "./findings.js";
 import { minuteOf } from "./minute-counts.js";
 import { readBody, type SealBody } from "./seal-body.js";
@@ -21,10 +22,11 @@ export class ExportEntries {
   readonly #manifest: Manifest;
   readonly #publicKey: KeyObject;
   readonly #findings: Findings;
+  readonly #stamps: ExportStamps;
   readonly #range: { readonly since: Date; readonly until: Date };
   #open: OpenMinute | undefined;
   #last: Entry | undefined;
-  #lastSigned: { readonly number: number; readonly hash: string } | undefined;
+  #lastSigned: StampedEntry | undefined;
   #lastMinute: Date | undefined;
   rows = 0;
   entries = 0;
@@ -36,8 +38,9 @@ export class ExportEntries {
   /** Minutes whose digest has a layout of a later release. */
   unknownLayouts = 0;
 
-  constructor(tenantId: TenantId, manifest: Manifest, publicKey: KeyObject, findings: Findings) {
-    this.#tenantId = tenantId;
+  constructor(manifest: Manifest, publicKey: KeyObject, findings: Findings, stamps: ExportStamps) {
+    this.#tenantId = manifest.tenant_id;
+    this.#stamps = stamps;
     this.#manifest = manifest;
     this.#publicKey = publicKey;
     this.#findings = findings;
@@ -86,7 +89,13 @@ export class ExportEntries {
     }
     this.#checkPrevious(body);
     this.#entry({ ...body, isSigned: true }, line.kind === "seal");
-    this.#lastSigned = { number: body.number, hash: hashOfSigned(line.body) };
+    const { number, window, signedAt } = body;
+    this.#lastSigned = { number, window, signedAt, hash: hashOfSigned(line.body) };
+  }
+
+  stamp(line: StampLine): void {
+    const isNext = this.#lastSigned?.number === this.#last?.number && !this.#open;
+    this.#stamps.add(line, isNext ? this.#lastSigned : undefined, this.sealedUntil);
   }
 
   unsigned(line: UnsignedLine): void {
@@ -96,8 +105,10 @@ export class ExportEntries {
     );
   }
 
-  finish(): void {
-    const { first, last, head } = this.#manifest;
+  finish({ sealed_until }: EndLine): void {
+    const { first, last, head, until } = this.#manifest;
+    const isProven = sealed_until === null || sealed_until <= until;
+    if (!isProven) this.#findings.add("file_changed", undefined, "the last line is about another range");
     if (this.#open) this.#findings.add("rows_unsealed", this.#open.minute, "rows without a seal are at the end");
     if ((this.#last?.number ?? 0) !== last) {
       this.#findings.add("seal_missing", this.#last?.window, `the chain ends before entry ${last} of the manifest`);

@@ -1,4 +1,5 @@
 import type { TenantId } from "../base/ids.js";
+import type { AnchorProof } from "../crypto/anchor-tree.js";
 import type { SealRow } from "../store/audit-seals.js";
 
 /** The name and version of the format, in the first line of a file. */
@@ -46,11 +47,26 @@ export interface UnsignedLine {
   readonly after: string;
 }
 
+/** A time stamp over the signed entry before it. */
+export interface StampLine {
+  readonly kind: "stamp";
+  /** Of the entry. */
+  readonly number: number;
+  /** From the hash of the entry's text to the stamped root. */
+  readonly proof: AnchorProof;
+  /** Of RFC 3161: DER, base64. */
+  readonly token: string;
+}
+
 /** The last line: hash and counts of all lines before it, signed. */
 export interface EndLine {
   readonly kind: "end";
   readonly rows: number;
   readonly entries: number;
+  /**
+   * The vault attests that the log has no other rows before this, also after the last entry. Null if it could not.
+   */
+  readonly sealed_until: string | null;
   /** Of all bytes before this line. */
   readonly sha256: string;
   readonly signature: string;
@@ -71,10 +87,12 @@ export function entryLine(seal: SealRow, hasRows: boolean): SignedLine | Unsigne
 /** The text that the signature in the last line covers. */
 export function endText(
   { tenant_id, key }: Pick<Manifest, "tenant_id" | "key">,
-  { rows, entries, sha256 }: Omit<EndLine, "kind" | "signature">,
+  { rows, entries, sealed_until, sha256 }: Omit<EndLine, "kind" | "signature">,
 ): string {
-  const fields = [`tenant ${tenant_id}`, `rows ${rows}`, `entries ${entries}`, `sha256 ${sha256}`, `key ${key}`, ""];
-  return ["cloakroom/audit-export/1", ...fields].join("\n");
+  const counts = [`rows ${rows}`, `entries ${entries}`, `sealed_until ${sealed_until ?? "unknown"}`];
+  return ["cloakroom/audit-export/1", `tenant ${tenant_id}`, ...counts, `sha256 ${sha256}`, `key ${key}`, ""].join(
+    "\n",
+  );
 }
 
 type Fields = ReadonlyMap<string, unknown>;
@@ -139,8 +157,16 @@ export function readUnsigned(fields: Fields, text: string): UnsignedLine | undef
   return Number.isNaN(Date.parse(line.window)) ? undefined : exactly(line, text);
 }
 
+export function readStamp(fields: Fields, text: string): StampLine | undefined {
+  const steps: unknown = fields.get("proof");
+  const proof = Array.isArray(steps) ? steps.map(String) : [];
+  return exactly({ kind: "stamp", number: whole(fields, "number"), proof, token: base64(fields, "token") }, text);
+}
+
 export function readEnd(fields: Fields, text: string): EndLine | undefined {
-  const counts = { rows: whole(fields, "rows"), entries: whole(fields, "entries") };
+  const until = fields.get("sealed_until");
+  const sealedUntil = typeof until === "string" && !Number.isNaN(Date.parse(until)) ? until : null;
+  const counts = { rows: whole(fields, "rows"), entries: whole(fields, "entries"), sealed_until: sealedUntil };
   return exactly(
     { kind: "end", ...counts, sha256: word(fields, "sha256"), signature: base64(fields, "signature") },
     text,

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { logSigningKey, signLogText } from "../crypto/log-signing.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { AnchorRow } from "../store/audit-anchors.js";
 import type { SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
 import { verifiedEnd } from "./chain.js";
-import { EXPORT_FORMAT, endText, entryLine, type Manifest } from "./export-format.js";
+import { EXPORT_FORMAT, endText, entryLine, type Manifest, type StampLine } from "./export-format.js";
+import { provenUntil } from "./proven-until.js";
 import { rowJson } from "./row-json.js";
 import { SealedRows } from "./sealed-rows.js";
 
@@ -17,6 +19,16 @@ export interface ExportRange {
   readonly since: Date;
   /** Not included. */
   readonly until: Date;
+}
+
+/** A tenant with the log to export, and the keys that sign it. */
+export interface ExportedLog {
+  readonly tenantId: TenantId;
+  readonly keys: TenantKeys;
+  /** The vault knows of no tampering: the export may attest that nothing is missing at its end. */
+  readonly isWhole: boolean;
+  /** The token of a time stamp. */
+  readonly tokenOf: (stamp: Uuid) => Promise<Buffer | undefined>;
 }
 
 /** Widens a range to whole minutes: a seal covers a minute. */
@@ -34,8 +46,7 @@ export function wholeMinutes({ since, until }: ExportRange): ExportRange {
  */
 export async function* exportRange(
   snapshot: LogSnapshot,
-  tenantId: TenantId,
-  keys: TenantKeys,
+  { tenantId, keys, isWhole, tokenOf }: ExportedLog,
   range: ExportRange,
   onProgress: (rows: number) => void,
 ): AsyncGenerator<string> {
@@ -48,6 +59,8 @@ export async function* exportRange(
     ...{ exported_at: snapshot.takenAt.toISOString(), ...numbers, kept_from: keptFrom?.toISOString() ?? null },
     ...{ key: key.fingerprint, public_key: key.publicKey.toString("base64") },
   };
+  const proven = isWhole ? await provenUntil(snapshot, tenantId, keys) : undefined;
+  const sealedUntil = proven && proven > range.since ? earlier(proven, range.until).toISOString() : null;
   const hash = createHash("sha256");
   const written = { rows: 0, entries: 0 };
   for await (const text of inPieces(lines())) {
@@ -55,13 +68,14 @@ export async function* exportRange(
     onProgress(written.rows);
     yield text;
   }
-  const end = { ...written, sha256: hash.digest("hex") };
+  const end = { ...written, sealed_until: sealedUntil, sha256: hash.digest("hex") };
   const signature = (await signLogText(key, endText(manifest, end))).toString("base64");
   yield `${JSON.stringify({ kind: "end", ...end, signature })}\n`;
 
   async function* lines(): AsyncGenerator<string> {
     yield JSON.stringify(manifest);
     const sealed = new SealedRows(snapshot, range.since);
+    const anchors = new Map((await snapshot.anchors(numbers)).map((anchor) => [anchor.number, anchor]));
     const isKept = (seal: SealRow) => !keptFrom || seal.window_start >= keptFrom;
     for await (const page of snapshot.seals(numbers)) {
       for (const seal of page) {
@@ -72,9 +86,20 @@ export async function* exportRange(
         }
         written.entries += 1;
         yield JSON.stringify(entryLine(seal, hasRows));
+        const anchor = anchors.get(seal.number);
+        const token = anchor && (await tokenOf(anchor.stamp_id));
+        if (anchor && token) yield JSON.stringify(stampLine(anchor, token));
       }
     }
   }
+}
+
+function stampLine({ number, proof }: AnchorRow, token: Buffer): StampLine {
+  return { kind: "stamp", number, proof: proof === "" ? [] : proof.split(" "), token: token.toString("base64") };
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
 }
 
 export function isWithin({ since, until }: ExportRange, time: Date): boolean {

@@ -20,6 +20,7 @@ import { lengthPrefixed } from "../crypto/bytes.js";
  * - `file_changed`: the file is not as it was written
  * - `key_changed`: it is signed by another key than the tenant's
  * - `range_incomplete`: parts of the range that the file names are left out
+ * - `stamp_wrong`: a time stamp that does not cover its entry, or that no trusted authority made
  */
 export type FindingKind =
   | "rows_changed"
@@ -37,7 +38,8 @@ export type FindingKind =
   | "tenant_gone"
   | "file_changed"
   | "key_changed"
-  | "range_incomplete";
+  | "range_incomplete"
+  | "stamp_wrong";
 
 export interface Finding {
   readonly kind: FindingKind;

@@ -1,9 +1,7 @@
 import type { SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
 import { MINUTE_MS } from "../store/due.js";
-
-/** A sink that has not got a sealed minute for this long needs an operator. */
-const LATE_MS = 15 * MINUTE_MS;
+import { OUTAGE_MS } from "./log-outages.js";
 
 /** A sentence for each sink that is behind with some tenant's log. */
 export async function lateSinks(
@@ -15,7 +13,7 @@ export async function lateSinks(
   const oldest = await database.oldestDue();
   return sinks.flatMap((sink) => {
     const behind = now.getTime() - (oldest.get(`log_${sink}`) ?? now).getTime();
-    if (behind < LATE_MS) return [];
+    if (behind < OUTAGE_MS) return [];
     return `The log sink ${sink} has not got log rows for ${Math.floor(behind / MINUTE_MS)} minutes. They are kept until it has.`;
   });
 }

@@ -74,6 +74,8 @@ const OPERATIONS = {
   replay: "replayed",
   test: "tested",
   refuse: "refused",
+  pause: "paused",
+  resume: "resumed",
 } as const;
 
 export type Operation = keyof typeof OPERATIONS;

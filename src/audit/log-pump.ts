@@ -50,7 +50,7 @@ export class LogPump {
     const start = this.#ahead.get(tenantId) ?? (await this.#stored(tenantId));
     let batches = 0;
     for await (const { records, position } of batchesAfter(this.#database, tenantId, start)) {
-      await this.#sink.send(records);
+      await this.#sink.send(records, signal);
       await this.#sent(tenantId, position);
       batches += 1;
       if (batches === TURN || signal.aborted) return { left: "more", hasSent: true };

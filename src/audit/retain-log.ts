@@ -58,8 +58,9 @@ export async function removeOldLog(
     const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.query(readRawLog, any);
     if (row) noteDue(tx, { kind: "log_retention", at: nextDay(now) });
-    // A sink that was set up since the last row gets the log within a day.
+    // A sink or an authority that was set up since the last row gets the log within a day.
     for (const sink of row ? sinks : []) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
+    if (row && parts.isStamped) noteDue(tx, { kind: "log_stamp", at: tx.now });
     tx.enqueue(forgetLogDue, { kind: "log_retention", minute: dueAt });
   });
 }

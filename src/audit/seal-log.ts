@@ -34,6 +34,8 @@ export interface SealParts {
   readonly history?: ChainHistory;
   /** The sinks that get sealed minutes. */
   readonly sinks?: readonly SinkName[];
+  /** A time-stamp authority stamps the last seal of each day. */
+  readonly isStamped?: boolean;
   /** Called if the vault's own chain was truncated or changed. */
   readonly onVaultBroken?: () => void;
 }
@@ -97,7 +99,7 @@ export async function sealClosed(
   });
   const state = await history.stateOf(parts, tenantId, chain);
   if (state === "headless") return "refused";
-  const place = { database, keys, tenantId, sinks: parts.sinks ?? [] };
+  const place = { database, keys, tenantId, sinks: parts.sinks ?? [], isStamped: parts.isStamped ?? false };
   try {
     let sealed: SignedChain = { ...chain, isWhole: state === "whole", signed };
     for await (const minutes of minutesToSeal(database, tenantId, chain, { until, signal })) {
@@ -165,6 +167,7 @@ interface Place {
 
 interface SealedPlace extends Place {
   readonly sinks: readonly SinkName[];
+  readonly isStamped: boolean;
 }
 
 interface SignedChain extends Chain {
@@ -181,7 +184,7 @@ interface AppendTask {
 }
 
 async function append(
-  { database, keys, tenantId, sinks }: SealedPlace,
+  { database, keys, tenantId, sinks, isStamped }: SealedPlace,
   chain: SignedChain,
   counted: readonly CountedMinute[],
   { until, reached, at }: AppendTask,
@@ -215,6 +218,7 @@ async function append(
     if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
+    if (isStamped) noteDue(tx, { kind: "log_stamp", at: tomorrow });
     for (const sink of sinks) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { createHash, type KeyObject } from "node:crypto";
+import { createHash, type KeyObject, type X509Certificate } from "node:crypto";
 import { isTenantId } from "../base/ids.js";
 import { fingerprintOf, isLogSignature, readLogPublicKey } from "../crypto/log-signing.js";
 import { ExportEntries } from "./export-entries.js";
@@ -12,14 +12,13 @@ import {
   readEnd,
   readManifest,
   readSigned,
+  readStamp,
   readUnsigned,
 } from "./export-format.js";
+import { ExportStamps } from "./export-stamps.js";
 import { type Finding, Findings } from "./findings.js";
+import { rawLines, Unreadable } from "./raw-lines.js";
 import { readRowJson } from "./row-json.js";
-
-/** Longer than any line: a restart of a chain can list a thousand findings. */
-const LONGEST_LINE = 1024 * 1024;
-const NEWLINE = 0x0a;
 
 /**
  * - `good`: the file is complete and unchanged, and the tenant's key signed it
@@ -39,25 +38,23 @@ export interface ExportVerdict {
   /** How often an operator continued a chain that had been tampered with. */
   readonly restarts: number;
   readonly sealedUntil: Date | undefined;
+  readonly stamps: Pick<ExportStamps, "verified" | "unverified" | "last">;
   readonly reasons: readonly string[];
   readonly findings: readonly Finding[];
   readonly findingCount: number;
 }
 
-/** The file cannot be read any further. The message says why. */
-class Unreadable extends Error {
-  override readonly name = "Unreadable";
+/** What an auditor has from another source than the file. */
+export interface AuditorsTrust {
+  /** The tenant's. Without it, anyone's key would do. */
+  readonly fingerprint: string | undefined;
+  /** Time-stamp authorities. Absent: time stamps are not verified. */
+  readonly authorities?: readonly X509Certificate[] | undefined;
 }
 
-/**
- * Verifies an export without the vault, in constant memory.
- * @param fingerprint the tenant's, from another source than the file. Without it, anyone's key would do.
- */
-export async function verifyExport(
-  input: AsyncIterable<Buffer>,
-  fingerprint: string | undefined,
-): Promise<ExportVerdict> {
-  const check = new ExportCheck(fingerprint);
+/** Verifies an export without the vault, in constant memory. */
+export async function verifyExport(input: AsyncIterable<Buffer>, trust: AuditorsTrust): Promise<ExportVerdict> {
+  const check = new ExportCheck(trust);
   try {
     for await (const line of rawLines(input)) check.line(line);
     check.end();
@@ -68,34 +65,22 @@ export async function verifyExport(
   return check.verdict();
 }
 
-/** Yields lines with their line ends. @throws {Unreadable} for a line that is too long, or has no end. */
-async function* rawLines(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of input) {
-    const bytes = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
-    let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-      yield bytes.subarray(start, end + 1);
-      start = end + 1;
-    }
-    rest = bytes.subarray(start);
-    if (rest.length > LONGEST_LINE) throw new Unreadable("a line is too long");
-  }
-  if (rest.length > 0) throw new Unreadable("the file ends in the middle of a line");
-}
-
 class ExportCheck {
-  readonly #fingerprint: string | undefined;
+  readonly #trust: AuditorsTrust;
   readonly #findings = new Findings();
+  readonly #stamps: ExportStamps;
   readonly #hash = createHash("sha256");
   readonly #reasons: string[] = [];
   #manifest: Manifest | undefined;
   #publicKey: KeyObject | undefined;
   #entries: ExportEntries | undefined;
   #isEnded = false;
+  /** What the last line attests. */
+  #attestedUntil: Date | undefined;
 
-  constructor(fingerprint: string | undefined) {
-    this.#fingerprint = fingerprint;
+  constructor(trust: AuditorsTrust) {
+    this.#trust = trust;
+    this.#stamps = new ExportStamps(trust.authorities, this.#findings);
   }
 
   line(bytes: Buffer): void {
@@ -120,7 +105,7 @@ class ExportCheck {
   verdict(): ExportVerdict {
     const entries = this.#entries;
     const { count } = this.#findings;
-    if (this.#manifest && this.#fingerprint === undefined) {
+    if (this.#manifest && this.#trust.fingerprint === undefined) {
       this.#reasons.push("without --key, it is not known whose key signed this file");
     }
     if (entries && entries.unsignedRows > 0) {
@@ -130,13 +115,22 @@ class ExportCheck {
     if (entries && entries.unknownLayouts > 0) {
       this.#reasons.push(`${entries.unknownLayouts} minutes have digests of a later release: verify with that`);
     }
+    if (entries && this.#trust.authorities && this.#stamps.verified === 0) {
+      this.#reasons.push("the file has no time stamp that --tsa-ca could verify");
+    }
     const state = count > 0 ? "tampered" : this.#reasons.length > 0 ? "unknown" : "good";
     return {
       ...{ state, manifest: this.#manifest, rows: entries?.rows ?? 0, entries: entries?.entries ?? 0 },
       ...{ unsignedRows: entries?.unsignedRows ?? 0, removedMinutes: entries?.removedMinutes ?? 0 },
-      ...{ restarts: entries?.restarts ?? 0, sealedUntil: entries?.sealedUntil, reasons: this.#reasons },
-      ...{ findings: this.#findings.list, findingCount: count },
+      ...{ restarts: entries?.restarts ?? 0, sealedUntil: this.#sealedUntil(), reasons: this.#reasons },
+      ...{ stamps: this.#stamps, findings: this.#findings.list, findingCount: count },
     };
+  }
+
+  /** By the entries, or by what the vault attests of the time after them. */
+  #sealedUntil(): Date | undefined {
+    const [byEntries, attested] = [this.#entries?.sealedUntil, this.#attestedUntil];
+    return byEntries && attested && byEntries > attested ? byEntries : (attested ?? byEntries);
   }
 
   #start(text: string): void {
@@ -152,12 +146,12 @@ class ExportCheck {
     const spki = Buffer.from(manifest?.public_key ?? "", "base64");
     const publicKey = readLogPublicKey(spki);
     if (!manifest || !publicKey) throw new Unreadable("the first line is not the manifest of an export");
-    if (fingerprintOf(spki) !== manifest.key || (this.#fingerprint ?? manifest.key) !== manifest.key) {
+    if (fingerprintOf(spki) !== manifest.key || (this.#trust.fingerprint ?? manifest.key) !== manifest.key) {
       this.#findings.add("key_changed", undefined, "the file is signed by another key than that of the tenant");
     }
     this.#manifest = manifest;
     this.#publicKey = publicKey;
-    this.#entries = new ExportEntries(manifest.tenant_id, manifest, publicKey, this.#findings);
+    this.#entries = new ExportEntries(manifest, publicKey, this.#findings, this.#stamps);
   }
 
   #row(entries: ExportEntries, text: string): void {
@@ -172,16 +166,19 @@ class ExportCheck {
     const signed = fields && (kind === "seal" || kind === "link") ? readSigned(fields, text) : undefined;
     const isUnsigned = kind === "unsigned_seal" || kind === "unsigned_link";
     const unsigned = fields && isUnsigned ? readUnsigned(fields, text) : undefined;
+    const stamp = fields && kind === "stamp" ? readStamp(fields, text) : undefined;
     const end = fields && kind === "end" ? readEnd(fields, text) : undefined;
     if (signed) entries.signed(signed);
     else if (unsigned) entries.unsigned(unsigned);
+    else if (stamp) entries.stamp(stamp);
     else if (end) this.#finish(entries, end);
     else throw new Unreadable("a line is not one of an export");
   }
 
   #finish(entries: ExportEntries, end: EndLine): void {
     this.#isEnded = true;
-    entries.finish();
+    entries.finish(end);
+    if (end.sealed_until !== null) this.#attestedUntil = new Date(end.sealed_until);
     if (end.rows !== entries.rows || end.entries !== entries.entries || end.sha256 !== this.#hash.digest("hex")) {
       this.#findings.add("file_changed", undefined, "the file is not the one whose hash its last line has");
     }

@@ -1,11 +1,15 @@
 import { pipeline } from "node:stream/promises";
 import { exportRange, wholeMinutes } from "../audit/export-range.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
+import { sealUntilNow } from "../audit/proven-until.js";
 import { systemClock } from "../base/clock.js";
+import { type Uuid, VAULT } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
+import { configuredSinks } from "../settings/log-sinks.js";
+import { readStamp } from "../store/audit-anchors.js";
 import { writeLog } from "../store/audit-logs.js";
 import { openLogSnapshot } from "../store/log-snapshot.js";
-import { openVault } from "../vault/vault.js";
+import { openVault, type Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type CommandInput, requiredText, UsageError } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
@@ -26,13 +30,16 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
   const [tenantId] = await chosenTenants(vault, options);
   if (!tenantId) return;
   const keys = await vault.keyring.of(tenantId);
+  const sealing = { ...vault, sinks: configuredSinks(config.logSinks), isStamped: config.timeStamps !== undefined };
+  const isWhole = await sealUntilNow(sealing, tenantId, now);
   await vault.database.ordinary.run(tenantId, "unguarded", async (tx) => {
     writeLog(tx, logEntry(undefined, "log", ALL, "list", "exported by an operator"));
   });
   await using snapshot = await openLogSnapshot(vault.address, tenantId);
   let rows = 0;
   const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
-  const lines = exportRange(snapshot, tenantId, keys, range, (count) => {
+  const log = { tenantId, keys, isWhole, tokenOf: (id: Uuid) => tokenOf(vault, id) };
+  const lines = exportRange(snapshot, log, range, (count) => {
     rows = count;
     tell(count);
   });
@@ -42,6 +49,12 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
   }
   await writeNewFile(file, (target) => pipeline(lines, target));
   answer({ file, tenant_id: tenantId, since: range.since.toISOString(), until: range.until.toISOString(), rows });
+}
+
+/** The vault itself has the time stamps: one covers many tenants. */
+async function tokenOf({ database }: Vault, id: Uuid): Promise<Buffer | undefined> {
+  const stamp = await database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readStamp, id));
+  return stamp?.token;
 }
 
 function readTime(options: CommandInput["options"], name: "since" | "until"): Date | undefined {

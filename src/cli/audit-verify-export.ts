@@ -1,22 +1,28 @@
 import { createReadStream } from "node:fs";
-import { type ExportVerdict, verifyExport } from "../audit/verify-export.js";
+import { readFile } from "node:fs/promises";
+import { type ExportState, type ExportVerdict, verifyExport } from "../audit/verify-export.js";
+import { readCertificates } from "../crypto/time-stamp.js";
 import { type CommandInput, UsageError } from "./command.js";
 import { findingInWords } from "./finding-in-words.js";
 
-/** The exit code for a file that can be neither trusted nor refuted, as for a wrong call. */
-const CANNOT_TELL = 2;
+/** A file that can be neither trusted nor refuted has the exit code of a wrong call. */
+export const EXIT_CODES = { good: 0, tampered: 1, unknown: 2 } as const satisfies Record<ExportState, number>;
 
 /** Verifies an export without opening the vault. Exit code 0: good, 1: tampered with, 2: cannot tell. */
 export async function verifyExportFile(file: string, { options, answer }: CommandInput): Promise<void> {
-  const verdict = await verifyExport(createReadStream(file, { highWaterMark: 256 * 1024 }), readKey(options)).catch(
-    (error: unknown) => {
-      const code = error instanceof Error && "code" in error ? String(error.code) : "";
-      if (!/^E[A-Z]+$/.test(code)) throw error;
-      throw new UsageError(`${file} cannot be read (${code}).`);
-    },
-  );
+  const trust = { fingerprint: readKey(options), authorities: await readAuthorities(options) };
+  const verdict = await readingFile(file, (input) => verifyExport(input, trust));
   answer(show(verdict, options.json === true));
-  process.exitCode = { good: 0, tampered: 1, unknown: CANNOT_TELL }[verdict.state];
+  process.exitCode = EXIT_CODES[verdict.state];
+}
+
+/** Reads a file for a verification. @throws {UsageError} if it cannot be read. */
+export function readingFile<T>(file: string, verify: (input: AsyncIterable<Buffer>) => Promise<T>): Promise<T> {
+  return verify(createReadStream(file, { highWaterMark: 256 * 1024 })).catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (!/^E[A-Z]+$/.test(code)) throw error;
+    throw new UsageError(`${file} cannot be read (${code}).`);
+  });
 }
 
 function readKey({ key }: CommandInput["options"]): string | undefined {
@@ -26,14 +32,29 @@ function readKey({ key }: CommandInput["options"]): string | undefined {
   throw new UsageError("--key must be a fingerprint of 64 hexadecimal digits, as cloakroom audit key shows it.");
 }
 
+async function readAuthorities(options: CommandInput["options"]) {
+  const file = options["tsa-ca"];
+  if (typeof file !== "string") return undefined;
+  try {
+    return readCertificates(await readFile(file, "utf8"));
+  } catch {
+    throw new UsageError(`--tsa-ca must be a file with certificates in PEM: ${file}.`);
+  }
+}
+
 function show(verdict: ExportVerdict, asJson: boolean): Readonly<Record<string, unknown>> {
-  const { state, manifest, findings, sealedUntil } = verdict;
+  const { state, manifest, findings, sealedUntil, stamps } = verdict;
   return {
     result: state === "unknown" ? "cannot tell" : state,
     ...(manifest ? { tenant_id: manifest.tenant_id, since: manifest.since, until: manifest.until } : {}),
     ...(manifest ? { key: manifest.key, exported_at: manifest.exported_at } : {}),
     ...{ rows: verdict.rows, entries: verdict.entries },
     ...(sealedUntil ? { sealed_until: sealedUntil.toISOString() } : {}),
+    ...(stamps.verified > 0 ? { time_stamps: stamps.verified } : {}),
+    ...(stamps.last
+      ? { stamped_until: stamps.last.until.toISOString(), stamped_at: stamps.last.at.toISOString() }
+      : {}),
+    ...(stamps.unverified > 0 ? { time_stamps_not_verified: stamps.unverified } : {}),
     ...(verdict.unsignedRows > 0 ? { rows_without_signature: verdict.unsignedRows } : {}),
     ...(verdict.removedMinutes > 0 ? { minutes_removed_by_retention: verdict.removedMinutes } : {}),
     ...(verdict.restarts > 0 ? { chain_restarts: verdict.restarts } : {}),

@@ -13,6 +13,7 @@ import { readLogSnapshot } from "../store/log-snapshot.js";
 import { deletionOf, listActiveTenants, sealingSince } from "../store/operator-tenants.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { verifyExportFile } from "./audit-verify-export.js";
+import { verifyReceivedFile } from "./audit-verify-received.js";
 import { chosenOf } from "./chosen-tenants.js";
 import type { Command, CommandInput } from "./command.js";
 import { findingInWords } from "./finding-in-words.js";
@@ -25,7 +26,13 @@ const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 export const auditVerify: Command = {
   summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
   operands: ["[FILE]"],
-  options: { tenant: { type: "string" }, since: { type: "string" }, key: { type: "string" } },
+  options: {
+    tenant: { type: "string" },
+    since: { type: "string" },
+    key: { type: "string" },
+    "tsa-ca": { type: "string" },
+    received: { type: "boolean" },
+  },
   help: [
     "--tenant ID        this tenant alone",
     "--since FILE       earlier output of --json, kept elsewhere: its tenants and seals must still exist",
@@ -33,10 +40,13 @@ export const auditVerify: Command = {
     "With FILE, an export of audit export --since, it verifies that file alone, without the vault or a network. The exit",
     "code is 0 if it is good, 1 if it was tampered with, and 2 if it cannot be verified.",
     "--key FINGERPRINT  the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
+    "--received         FILE is what the sink of CLOAKROOM_AUDIT_FILE wrote. --key takes public keys then, with commas",
+    "--tsa-ca FILE      certificates of the time-stamp authority, PEM: verifies the file's time stamps",
   ],
   async run(input) {
     const [file] = input.operands;
-    if (file !== undefined) return verifyExportFile(file, input);
+    const verifyFile = input.options.received === true ? verifyReceivedFile : verifyExportFile;
+    if (file !== undefined) return verifyFile(file, input);
     const { config, options, say, answer } = input;
     const earlier = typeof options.since === "string" ? await readSeen(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });

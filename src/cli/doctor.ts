@@ -1,8 +1,10 @@
 import { lateSinks } from "../audit/late-sinks.js";
+import { lateStamps } from "../audit/late-stamps.js";
 import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
+import type { Config } from "../settings/config.js";
 import { configuredSinks } from "../settings/log-sinks.js";
 import { clockGap, clockProblem } from "../store/clock-gap.js";
 import { type ClusterReport, reportCluster } from "../store/cluster/cluster-report.js";
@@ -29,8 +31,11 @@ export const doctor: Command = {
       const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
       const clocks = await clockTrouble(vault);
       const problems = [...(cluster?.problems ?? []), ...(clocks === undefined ? [] : [clocks])];
-      const late = await lateSinks(vault.database, configuredSinks(config.logSinks), new Date(systemClock.now()));
-      const warnings = [...(await privilegedLogins(config)).map(({ warning }) => warning), ...late];
+      const warnings = [
+        ...(await privilegedLogins(config)).map(({ warning }) => warning),
+        ...(await lateLog(vault, config)),
+        ...shortRetention(config),
+      ];
       answer({
         healthy: problems.length === 0,
         ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
@@ -52,6 +57,21 @@ export const doctor: Command = {
     }
   },
 };
+
+/** What waits for the sinks and the time-stamp authority of the settings. */
+async function lateLog({ database }: Vault, config: Config): Promise<readonly string[]> {
+  const now = new Date(systemClock.now());
+  const sinks = await lateSinks(database, configuredSinks(config.logSinks), now);
+  return [...sinks, ...(config.timeStamps ? await lateStamps(database, now) : [])];
+}
+
+/** What PCI DSS 10.5.1 asks for. */
+const LEAST_RETENTION_DAYS = 365;
+
+function shortRetention({ logRetentionDays: days }: Config): readonly string[] {
+  if (days === 0 || days >= LEAST_RETENTION_DAYS) return [];
+  return [`CLOAKROOM_LOG_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${LEAST_RETENTION_DAYS} days.`];
+}
 
 /** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */
 async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
 import { removeOldLog } from "../audit/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
 import type { Clock } from "../base/clock.js";
@@ -33,18 +34,21 @@ export interface LogSealsParts extends SealParts {
 export function logSealsJob(parts: LogSealsParts): Job {
   const { database, clock } = parts;
   const lease = database.lease(SEALING_LEASE, LEASE_SECONDS);
+  const outages = new LogOutages(database, "sealing");
   const told = new LRUCache<TenantId, true>({ max: 10_000, ttl: TOLD_EVERY_MS });
   return {
     name: "log seals",
     intervalMs: INTERVAL_MS,
     async run(signal) {
-      if (!(await lease.hold())) return;
+      if (!(await lease.hold())) return outages.forget();
       let due: readonly DueMinute<LogDueKind>[] = [];
       do {
         due = await database.due(LOG_KINDS, new Date(clock.now()), due.at(-1));
         for (const minute of due) {
           if (signal.aborted) return;
-          await serve(parts, minute, signal, told).catch((error: unknown) => parts.onFailure(minute.tenantId, error));
+          await serve({ ...parts, outages }, minute, signal, told).catch((error: unknown) =>
+            parts.onFailure(minute.tenantId, error),
+          );
         }
       } while (due.length > 0 && !signal.aborted && (await lease.hold()));
     },
@@ -52,8 +56,12 @@ export function logSealsJob(parts: LogSealsParts): Job {
   };
 }
 
+interface SealingParts extends LogSealsParts {
+  readonly outages: LogOutages;
+}
+
 async function serve(
-  parts: LogSealsParts,
+  parts: SealingParts,
   { tenantId, kind, minute: dueAt }: DueMinute<LogDueKind>,
   signal: AbortSignal,
   told: LRUCache<TenantId, true>,
@@ -63,7 +71,18 @@ async function serve(
     return removeOldLog({ ...parts, days: parts.retentionDays }, tenantId, { now, dueAt, signal });
   }
   const minute = new Date(dueAt.getTime() - SEALED_AFTER_MS);
-  const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt, signal });
+  const now = new Date(parts.clock.now());
+  const outcome: SealOutcome = await sealLog(parts, tenantId, { minute, dueAt, signal }).catch(
+    async (error: unknown) => {
+      // A database that is down takes no row either, and the first error says more.
+      await parts.outages.lasts(tenantId, dueAt, now).catch(() => {});
+      throw error;
+    },
+  );
+  const isSealed = outcome === "sealed" || outcome === "broken";
+  // Only late minutes can have had an outage.
+  if (isSealed && now.getTime() - dueAt.getTime() >= OUTAGE_MS) await parts.outages.ended(tenantId);
+  if (outcome === "refused") await parts.outages.lasts(tenantId, dueAt, now);
   if (outcome === "broken") parts.onBroken(tenantId, outcome);
   if (outcome !== "refused" || told.has(tenantId)) return;
   told.set(tenantId, true);

@@ -1,9 +1,11 @@
+import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
 import { LogPump } from "../audit/log-pump.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { type LogSink, SinkFailed, type SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, type SinkDueKind } from "../store/due.js";
+import { Backoff } from "./backoff.js";
 import type { Job } from "./schedule.js";
 
 const EVERY_MS = 2_000;
@@ -27,18 +29,20 @@ export function logSinkJob(parts: LogSinkParts): Job {
   const { database, sink } = parts;
   const lease = database.lease(`audit-sink-${sink.name}`, LEASE_SECONDS);
   const pump = new LogPump(database, sink);
-  const failures = new Failures(parts);
+  const outages = new LogOutages(database, sink.name);
+  const failures = new Backoff(WAITS, (problem) => parts.onState(sink.name, problem));
   return {
     name: `log sink ${sink.name}`,
     intervalMs: EVERY_MS,
     async run(signal) {
       if (!(await lease.hold())) {
         pump.forget();
+        outages.forget();
         parts.onLag(sink.name, 0);
         return;
       }
       await pump.settle();
-      await sendDue(parts, pump, failures, { signal, holdsLease: () => lease.hold() });
+      await sendDue({ ...parts, pump, failures, outages }, { signal, holdsLease: () => lease.hold() });
     },
     async end() {
       await sink.close();
@@ -47,21 +51,30 @@ export function logSinkJob(parts: LogSinkParts): Job {
   };
 }
 
+/** Of one tenant, oldest first. */
+type Minutes = readonly DueMinute<SinkDueKind>[];
+
+interface SendParts extends LogSinkParts {
+  readonly pump: LogPump;
+  readonly failures: Backoff;
+  readonly outages: LogOutages;
+}
+
 interface Running {
   readonly signal: AbortSignal;
   readonly holdsLease: () => Promise<boolean>;
 }
 
 /** Gives each tenant a turn, until none has more. */
-async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, running: Running): Promise<void> {
-  const { database, clock, sink, onFailure } = parts;
+async function sendDue(parts: SendParts, running: Running): Promise<void> {
+  const { database, clock, sink, pump, failures, onFailure } = parts;
   const now = new Date(clock.now());
-  const left = new Map<TenantId, DueMinute<SinkDueKind>[]>();
+  const left = new Map<TenantId, Minutes>();
   for await (const minute of dueMinutes(database, `log_${sink.name}`, now)) {
     left.set(minute.tenantId, [...(left.get(minute.tenantId) ?? []), minute]);
   }
   const oldest = [...left.values()].flat().map(({ minute }) => minute.getTime());
-  let isBehind = failures.areResting;
+  let isBehind = failures.isResting;
   const turns = new Set(isBehind ? [] : left.keys());
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
@@ -72,17 +85,19 @@ async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, r
       try {
         const outcome = await pump.turn(tenantId, running.signal);
         if (outcome.hasSent) failures.succeeded();
-        if (outcome.left === "done") await forget(database, left.get(tenantId) ?? []);
+        if (outcome.left === "done") await finish(parts, tenantId, left.get(tenantId) ?? [], now);
         if (outcome.left === "more") turns.add(tenantId);
       } catch (error) {
+        if (running.signal.aborted) return;
         isBehind = true;
         if (error instanceof SinkFailed) {
-          failures.failed(error);
+          failures.failed(error.message, error.waitMs);
           turns.clear();
         } else onFailure(tenantId, error);
       }
     }
   }
+  if (isBehind) await noteOutages(parts, left, now);
   const since = oldest.reduce((least, time) => Math.min(least, time), now.getTime());
   parts.onLag(sink.name, isBehind ? (now.getTime() - since) / 1_000 : 0);
 }
@@ -95,39 +110,30 @@ async function* dueMinutes(database: Database, kind: SinkDueKind, now: Date): As
   } while (due.length > 0);
 }
 
+/** The sink has all of a tenant's log. */
+async function finish(
+  { database, outages }: SendParts,
+  tenantId: TenantId,
+  minutes: Minutes,
+  now: Date,
+): Promise<void> {
+  await forget(database, minutes);
+  // Only late minutes can have had an outage.
+  if (minutes[0] && now.getTime() - minutes[0].minute.getTime() >= OUTAGE_MS) await outages.ended(tenantId);
+}
+
+async function noteOutages({ outages, onFailure }: SendParts, left: ReadonlyMap<TenantId, Minutes>, now: Date) {
+  for (const [tenantId, [oldest]] of left) {
+    if (!oldest) continue;
+    await outages.lasts(tenantId, oldest.minute, now).catch((error: unknown) => onFailure(tenantId, error));
+  }
+}
+
 /** A minute that has just been noted stays: see {@link forgetDue}. */
-async function forget(database: Database, minutes: readonly DueMinute<SinkDueKind>[]): Promise<void> {
+async function forget(database: Database, minutes: Minutes): Promise<void> {
   const [first] = minutes;
   if (!first) return;
   await database.bulk.run(first.tenantId, "unguarded", async (tx) => {
     for (const { kind, minute } of minutes) tx.enqueue(forgetDue, { kind, minute });
   });
-}
-
-/** Consecutive failures of a sink, and when it is tried again. */
-class Failures {
-  readonly #parts: LogSinkParts;
-  #count = 0;
-  #restUntil = Number.NEGATIVE_INFINITY;
-
-  constructor(parts: LogSinkParts) {
-    this.#parts = parts;
-  }
-
-  get areResting(): boolean {
-    return performance.now() < this.#restUntil;
-  }
-
-  succeeded(): void {
-    if (this.#count > 0) this.#parts.onState(this.#parts.sink.name, undefined);
-    this.#count = 0;
-  }
-
-  /** Waits twice as long after each failure, with up to a quarter less, or as long as the receiver asks. */
-  failed({ message, waitMs }: SinkFailed): void {
-    if (this.#count === 0) this.#parts.onState(this.#parts.sink.name, message);
-    const wait = waitMs ?? WAITS.first * 2 ** Math.min(this.#count, 10) * (0.75 + Math.random() / 4);
-    this.#count += 1;
-    this.#restUntil = performance.now() + Math.min(wait, WAITS.most);
-  }
 }

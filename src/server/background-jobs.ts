@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
 import { logSealsJob } from "../jobs/log-seals.js";
 import { logSinkJob } from "../jobs/log-sinks.js";
+import { logStampsJob } from "../jobs/log-stamps.js";
 import { mailJob } from "../jobs/mail.js";
 import { reactorRunsJob } from "../jobs/reactor-runs.js";
 import type { Job } from "../jobs/schedule.js";
@@ -20,6 +21,7 @@ import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
 import type { Composition } from "./composition.js";
 import { TAMPERED } from "./log-sealing.js";
+import { timeStampAuthority } from "./time-stamp-authority.js";
 
 export interface BackgroundParts {
   readonly vault: Vault;
@@ -39,6 +41,7 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
     ...sweeps(background),
     logSeals(background),
     ...logSinks(background),
+    ...logStamps(background),
     tenantRemoval(background),
     reactorRuns(background),
     keyRotations(background),
@@ -111,6 +114,21 @@ function logSinks({ vault: { database }, clock, log, meters, sinks }: Background
       ),
     }),
   );
+}
+
+function logStamps({ vault: { database }, config, clock, log, meters }: BackgroundParts): readonly Job[] {
+  if (!config.timeStamps) return [];
+  const job = logStampsJob({
+    ...{ database, clock, authority: timeStampAuthority(config.timeStamps, clock) },
+    onLag: (seconds) => meters.stampLag(seconds),
+    onState(problem) {
+      if (problem === undefined) return log.info({ job: "log stamps" }, "the time-stamp authority works again");
+      meters.logTrouble("stamp_failed");
+      log.error({ job: "log stamps", reason: problem }, "the log waits for its time stamp");
+    },
+    onFailure: tenantFailure(log, "log stamps", "a proof of this tenant was not stored; this will be tried again"),
+  });
+  return [job];
 }
 
 function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundParts): Job {

@@ -3,7 +3,6 @@ import { ChainHistory } from "../audit/chain-history.js";
 import { LogClock } from "../audit/log-clock.js";
 import type { SealParts } from "../audit/seal-log.js";
 import type { Clock } from "../base/clock.js";
-import type { SinkName } from "../sinks/sink.js";
 import type { Meters } from "../telemetry/meters.js";
 import type { Vault } from "../vault/vault.js";
 
@@ -16,12 +15,12 @@ export const TAMPERED = {
 
 export function createLogSealing(
   { database, keyring }: Vault,
-  sinks: readonly SinkName[],
+  { sinks, isStamped }: Required<Pick<SealParts, "sinks" | "isStamped">>,
   log: OperatorLog,
   meters: Meters,
 ): SealParts {
   return {
-    ...{ database, keyring, history: new ChainHistory(), sinks },
+    ...{ database, keyring, history: new ChainHistory(), sinks, isStamped },
     onVaultBroken() {
       meters.logTrouble("vault_broken");
       log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");

@@ -58,7 +58,8 @@ export async function startServer(
   const parts = opened.use(compose(vault, config, { log, clock, bins, address, endPart, sharedRunner }));
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
-  const sealing = createLogSealing(vault, sinkNames, log, meters);
+  const isStamped = config.timeStamps !== undefined;
+  const sealing = createLogSealing(vault, { sinks: sinkNames, isStamped }, log, meters);
   const logClock = watchLogClock(sealing, clock, log, meters);
   endLater("logs being set back", () => logClock.stop());
   schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, parts }));

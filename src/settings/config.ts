@@ -33,6 +33,7 @@ import {
   type TextName,
   type WholeName,
 } from "./settings.js";
+import { readTimeStamps, type TimeStampConfig } from "./time-stamps.js";
 
 /** Everything an operator can set, read from the environment once and checked. */
 export interface Config {
@@ -80,6 +81,8 @@ export interface Config {
   readonly mailFrom: string | undefined;
   /** Receivers of tenants' logs. */
   readonly logSinks: LogSinksConfig;
+  /** Absent: logs are not stamped. */
+  readonly timeStamps: TimeStampConfig | undefined;
   readonly sandbox: SandboxConfig;
   /** Whether plain gRPC calls take the short way past Connect's handlers. */
   readonly rpcFastPath: boolean;
@@ -143,6 +146,7 @@ export function readConfig(environment: Environment): Config {
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(optional("MAIL_FROM")),
     logSinks: readLogSinks(environment),
+    timeStamps: readTimeStamps(environment),
     sandbox: readSandbox(environment),
     rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
     signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,

@@ -232,7 +232,11 @@ const RECORDS = {
     "info",
     "Least severe lines of the operator's log, which goes to standard output.",
   ),
-  LOG_RETENTION_DAYS: whole(365, [0, 36_500], "Days that the log rows of tenants are kept. 0 keeps all."),
+  LOG_RETENTION_DAYS: whole(
+    400,
+    [0, 36_500],
+    "Days that the log rows of tenants are kept. 0 keeps all. PCI DSS 10.5.1 asks for 12 months: below 365, `cloakroom doctor` warns.",
+  ),
   LOG_ADDRESSES: text(
     "`full`, `truncated` or `none`",
     "full",
@@ -282,6 +286,13 @@ const SINKS = {
     "none",
     "Further headers for that receiver, such as `authorization`.",
   ),
+  AUDIT_TSA_URL: optional(
+    "`http` or `https` URL",
+    "none",
+    "Time-stamp authority (RFC 3161) that stamps a hash of the last seals of each day. Needs `CLOAKROOM_AUDIT_TSA_CA_FILE`. See [Time stamps](audit-export.md#time-stamps).",
+  ),
+  AUDIT_TSA_CA_FILE: optional("file", "none", "Certificates that its time stamps must lead to, PEM."),
+  AUDIT_TSA_POLICY: optional("object identifier", "the authority's own", "Policy that its time stamps must have."),
 };
 
 const PEOPLE = {

@@ -26,15 +26,15 @@ export class OtlpSink implements LogSink {
     this.#options = options;
   }
 
-  async send(records: readonly SinkRecord[]): Promise<void> {
-    const rejected = await this.#post(records);
+  async send(records: readonly SinkRecord[], signal: AbortSignal): Promise<void> {
+    const rejected = await this.#post(records, signal);
     if (rejected === 0) return;
     const [only] = records;
     // The answer does not say which: accepted ones are sent twice until the rejected one is alone.
     if (records.length === 1 && only) return this.#options.onRejected(only.id);
     const middle = Math.ceil(records.length / 2);
-    await this.send(records.slice(0, middle));
-    await this.send(records.slice(middle));
+    await this.send(records.slice(0, middle), signal);
+    await this.send(records.slice(middle), signal);
   }
 
   takeLost(): boolean {
@@ -44,11 +44,12 @@ export class OtlpSink implements LogSink {
   async close(): Promise<void> {}
 
   /** The number of records that the receiver rejects. */
-  async #post(records: readonly SinkRecord[]): Promise<number> {
+  async #post(records: readonly SinkRecord[], stopping: AbortSignal): Promise<number> {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(TIMEOUT_MS)]);
     const headers = [...this.#options.headers].map(([name, value]): [string, string] => [name, value.reveal()]);
     try {
       const response = await fetch(this.#options.url, {
-        ...{ method: "POST", redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) },
+        ...{ method: "POST", redirect: "error", signal },
         headers: [["content-type", "application/json"], ...headers],
         body: JSON.stringify(otlpLogs(records, Date.now())),
       });

@@ -14,10 +14,11 @@ export class OutputSink implements LogSink {
     this.#output = output;
   }
 
-  async send(records: readonly SinkRecord[]): Promise<void> {
+  async send(records: readonly SinkRecord[], stopping: AbortSignal): Promise<void> {
     const text = records.map(({ fields }) => `${JSON.stringify(fields)}\n`).join("");
     if (this.#output.write(text)) return;
-    await once(this.#output, "drain", { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(TIMEOUT_MS)]);
+    await once(this.#output, "drain", { signal }).catch(() => {
       throw new SinkFailed("standard output is not read");
     });
   }

@@ -27,9 +27,10 @@ export interface LogSink {
   readonly unsureForMs: number;
   /**
    * Sends records in order. Once it returns, the receiver has them, except for {@link unsureForMs}.
+   * @param signal ends the wait for the receiver.
    * @throws {SinkFailed} if not all were sent. The same records will be sent again.
    */
-  send(records: readonly SinkRecord[]): Promise<void>;
+  send(records: readonly SinkRecord[], signal: AbortSignal): Promise<void>;
   /** Whether a connection has ended since the last call, with what was unsure on it. */
   takeLost(): boolean;
   close(): Promise<void>;

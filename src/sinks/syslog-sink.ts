@@ -13,6 +13,8 @@ export interface SyslogSinkOptions {
 }
 
 const TIMEOUT_MS = 10_000;
+/** A server that stops waits no longer for a receiver. */
+const CLOSING_MS = 1_000;
 /**
  * Syslog over TCP has no acknowledgement: of 480,067 messages that a socket took, rsyslog had written 383,192 when it
  * was killed. After a lost connection, records are sent again from this long before.
@@ -32,11 +34,11 @@ export class SyslogSink implements LogSink {
     this.#options = options;
   }
 
-  async send(records: readonly SinkRecord[]): Promise<void> {
+  async send(records: readonly SinkRecord[], signal: AbortSignal): Promise<void> {
     try {
-      this.#socket ??= await this.#connect();
+      this.#socket ??= await this.#connect(signal);
       const socket = this.#socket;
-      await within(socket, (done) => {
+      await within(socket, signal, (done) => {
         socket.write(Buffer.concat(records.map((record) => syslogFrame(record, this.#host))), done);
       });
       if (this.#socket !== socket) throw new SinkFailed("the syslog server has closed the connection");
@@ -55,11 +57,11 @@ export class SyslogSink implements LogSink {
   async close(): Promise<void> {
     const socket = this.#socket;
     if (!socket) return;
-    await within(socket, (done) => socket.end(done)).catch(() => {});
+    await within(socket, AbortSignal.timeout(CLOSING_MS), (done) => socket.end(done)).catch(() => {});
     this.#end();
   }
 
-  async #connect(): Promise<Socket> {
+  async #connect(signal: AbortSignal): Promise<Socket> {
     const { host, port, isTls, ca } = this.#options;
     const name = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
     const socket = isTls ? connectTls({ host, port, ...name, ...(ca ? { ca } : {}) }) : connectPlain({ host, port });
@@ -68,7 +70,7 @@ export class SyslogSink implements LogSink {
       if (this.#socket === socket) this.#end();
     };
     socket.on("error", lose).on("end", lose).on("close", lose).resume();
-    await within(socket, (done) => socket.once(isTls ? "secureConnect" : "connect", () => done()));
+    await within(socket, signal, (done) => socket.once(isTls ? "secureConnect" : "connect", () => done()));
     socket.setKeepAlive(true, 30_000);
     return socket;
   }
@@ -81,18 +83,26 @@ export class SyslogSink implements LogSink {
 }
 
 /** Waits for a step of a socket, and destroys it if it fails or takes too long. */
-function within(socket: Socket, start: (done: (error?: Error | null) => void) => void): Promise<void> {
+function within(
+  socket: Socket,
+  signal: AbortSignal,
+  start: (done: (error?: Error | null) => void) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: Error | null) => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
       socket.off("error", settle).off("close", closed);
       if (!error) return resolve();
       socket.destroy();
       reject(error);
     };
     const closed = () => settle(new SinkFailed("the syslog server has closed the connection"));
+    const stop = () => settle(new SinkFailed("the server stops"));
     const timer = setTimeout(() => settle(new SinkFailed("the syslog server does not read in time")), TIMEOUT_MS);
     socket.once("error", settle).once("close", closed);
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop);
     start(settle);
   });
 }

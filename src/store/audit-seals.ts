@@ -1,6 +1,6 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import { type Cell, CURRENT_DIGEST, type DigestVersion } from "../crypto/row-digest.js";
-import type { LogDueKind } from "./due.js";
+import type { LogDueKind, StampDueKind } from "./due.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
@@ -290,7 +290,7 @@ export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly l
 });
 
 /** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
-export const forgetLogDue = defineWrite<{ readonly kind: LogDueKind; readonly minute: Date }>({
+export const forgetLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({
   table: "due",
   sortKey: ({ kind }) => kind,
   queries: (sql, tenantId, inputs) =>

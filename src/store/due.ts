@@ -31,12 +31,15 @@ export type LogDueKind = (typeof LOG_KINDS)[number];
 export const SINK_KINDS = ["log_file", "log_syslog", "log_otlp"] as const;
 export type SinkDueKind = (typeof SINK_KINDS)[number];
 
+/** Days whose last seals are to be stamped by a time-stamp authority. */
+export type StampDueKind = "log_stamp";
+
 /**
- * The kinds of work that servers always do: swept rows, work to start, the log. Minutes for a sink stay when the sink
- * is removed from the settings.
+ * The kinds of work that servers always do: swept rows, work to start, the log. Minutes for a sink or an authority stay
+ * when it is removed from the settings.
  */
 export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
-export type DueKind = SweptKind | StartedKind | LogDueKind | SinkDueKind | "tenant";
+export type DueKind = SweptKind | StartedKind | LogDueKind | SinkDueKind | StampDueKind | "tenant";
 
 export interface Due {
   readonly kind: DueKind;

@@ -1,4 +1,5 @@
 import type { TenantId } from "../base/ids.js";
+import type { AnchorRow } from "./audit-anchors.js";
 import {
   END_COLUMNS,
   type EndRow,
@@ -23,15 +24,22 @@ export interface LogSnapshot {
   readonly setBacks: readonly SealRow[];
   /** The time by the database's clock. */
   readonly takenAt: Date;
+  /** No row gets a time before this. Absent: never closed, or just being set back. */
+  readonly closedUntil: Date | undefined;
   /** Pages of the chain's entries, in chain order: all, or those with these numbers. */
   seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
   /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
   rows(strand: Strand, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
+  /** Entries with these numbers that time stamps cover. */
+  anchors(numbers: Pick<EntryNumbers, "first" | "last">): Promise<readonly AnchorRow[]>;
   /** The entries of a range of time. */
   numbersOf(range: { readonly since: Date; readonly until: Date }): Promise<EntryNumbers>;
 }
 
-/** The first and last entry of a range, with one before and after it if there are such, and the last of the chain. */
+/**
+ * The first and last entry of a range, with one before and after it if there are such, and the last of the chain. If a
+ * time stamp covers a later entry, those up to that one: it proves the range by the chain in between.
+ */
 export interface EntryNumbers {
   readonly first: number;
   readonly last: number;
@@ -71,11 +79,17 @@ export async function openLogSnapshot(
   const setBacks = await sql<SealRow[]>`
     select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
     where tenant_id = ${tenantId} and kind = 'set_back' order by number`;
+  const [closing] = await sql<{ until: Date | null }[]>`
+    select audit_closed_until as until from tenants where tenant_id = ${tenantId} and audit_set_back_to is null`;
   const owned = stack.move();
   return {
     ...{ end, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
+    closedUntil: closing?.until ?? undefined,
     seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
     rows: (strand, from) => rowPages(sql, tenantId, strand, from),
+    anchors: ({ first, last }) => sql<AnchorRow[]>`
+      select number, stamp_id, proof from audit_anchors
+      where tenant_id = ${tenantId} and number >= ${first} and number <= ${last} order by number`,
     numbersOf: (range) => readNumbers(sql, tenantId, range),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -128,5 +142,9 @@ async function readNumbers(
   const head = found?.head ?? 0;
   const before = found?.before ?? 0;
   const first = Math.max((found?.first ?? before + 1) - 1, Math.min(1, head));
-  return { first, last: Math.min((found?.last ?? before) + 1, head), head };
+  const lastOwn = found?.last ?? before;
+  const [anchored] = await sql<{ number: number }[]>`
+    select number from audit_anchors where tenant_id = ${tenantId} and number >= ${Math.max(lastOwn, 1)} and number <= ${head}
+    order by number limit 1`;
+  return { first, last: Math.max(Math.min(lastOwn + 1, head), anchored?.number ?? 0), head };
 }

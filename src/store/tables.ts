@@ -23,6 +23,9 @@ const ORDINARY_TABLES = [
   "audit_seals",
   "audit_heads",
   "audit_sinks",
+  "audit_anchors",
+  "audit_stamps",
+  "log_outages",
 ] as const;
 
 /**

@@ -38,6 +38,9 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   // One row, whatever its number.
   audit_heads: "number",
   audit_sinks: "sink",
+  audit_anchors: "number",
+  audit_stamps: "id",
+  log_outages: "part",
 };
 
 /** The statements that delete a tenant's rows from a table. */

@@ -20,8 +20,17 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `set_back`: the clock had run fast, and a log was set back to the present
  * - `behind`: this server's clock is behind the database's
  * - `sink_failed`: a sink has begun to refuse the log
+ * - `stamp_failed`: the time-stamp authority has begun to fail
  */
-export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind", "sink_failed"] as const;
+export const LOG_TROUBLES = [
+  "broken",
+  "refused",
+  "vault_broken",
+  "set_back",
+  "behind",
+  "sink_failed",
+  "stamp_failed",
+] as const;
 export type LogTrouble = (typeof LOG_TROUBLES)[number];
 
 /** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
@@ -35,6 +44,8 @@ export interface Meters {
   logTrouble(trouble: LogTrouble): void;
   /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
   sinkLag(sink: SinkName, seconds: number): void;
+  /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
+  stampLag(seconds: number): void;
   /** Counts a request that was refused unread because its tenant sends too many. */
   requestShed(): void;
   /** The same job. Each run is counted with its duration and outcome. */
@@ -53,7 +64,7 @@ export function createMeters(): Meters {
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
   const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
-  const { logTroubles, jobs, sinkLag } = backgroundInstruments(registers);
+  const { logTroubles, jobs, sinkLag, stampLag } = backgroundInstruments(registers);
   const patternOf = patternReader();
   return {
     registry,
@@ -77,6 +88,7 @@ export function createMeters(): Meters {
     },
     logTrouble: (trouble) => logTroubles.inc({ trouble }),
     sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
+    stampLag: (seconds) => stampLag.set(seconds),
     requestShed: () => {
       shed.inc();
       formerlyShed.inc();
@@ -171,7 +183,12 @@ function backgroundInstruments(registers: Registry[]) {
     labelNames: ["sink"],
     registers,
   });
-  return { logTroubles, jobs, sinkLag };
+  const stampLag = new Gauge({
+    name: "cloakroom_audit_stamp_lag_seconds",
+    help: "How long seals have been waiting for their daily time stamp.",
+    registers,
+  });
+  return { logTroubles, jobs, sinkLag, stampLag };
 }
 
 /** Turns the router's `:id` into `{id}`, and remembers each route. */

@@ -2,9 +2,11 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endText, type Manifest } from "../../src/audit/export-format.js";
 import { type ExportRange, exportRange, wholeMinutes } from "../../src/audit/export-range.js";
+import { lastClosable, sealUntilNow } from "../../src/audit/proven-until.js";
 import { type ExportVerdict, verifyExport } from "../../src/audit/verify-export.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { fingerprintOf, logSigningKey } from "../../src/crypto/log-signing.js";
+import { closeLog } from "../../src/store/audit-seals.js";
 import { readLogSnapshot } from "../../src/store/log-snapshot.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
@@ -38,11 +40,11 @@ async function keyOf(tenantId: TenantId): Promise<string> {
   return logSigningKey((await ledger.keyring.of(tenantId)).audit, tenantId).fingerprint;
 }
 
-async function exported(tenantId: TenantId, range: ExportRange): Promise<string> {
-  const keys = await ledger.keyring.of(tenantId);
+async function exported(tenantId: TenantId, range: ExportRange, isWhole = true): Promise<string> {
+  const log = { tenantId, keys: await ledger.keyring.of(tenantId), isWhole, tokenOf: async () => undefined };
   return readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
     let text = "";
-    for await (const piece of exportRange(snapshot, tenantId, keys, wholeMinutes(range), () => {})) text += piece;
+    for await (const piece of exportRange(snapshot, log, wholeMinutes(range), () => {})) text += piece;
     return text;
   });
 }
@@ -51,7 +53,7 @@ async function* inOnePiece(bytes: Buffer) {
   yield bytes;
 }
 const verified = (file: string | Buffer, key?: string): Promise<ExportVerdict> =>
-  verifyExport(inOnePiece(Buffer.from(file)), key);
+  verifyExport(inOnePiece(Buffer.from(file)), { fingerprint: key });
 const kindsOf = ({ findings }: ExportVerdict) => findings.map(({ kind }) => kind);
 const linesOf = (file: string) => file.trimEnd().split("\n");
 
@@ -83,6 +85,56 @@ describe("a signed export", () => {
     await ledger.runJob();
     const file = await exported(tenantId, { since: minute(6), until: minute(9) });
     expect(await verified(file, await keyOf(tenantId))).toMatchObject({ state: "good", rows: 0, entries: 2 });
+  });
+
+  it("proves by the vault's word that nothing is missing after the last row", async () => {
+    const { tenantId, minute } = await sealedTenant();
+    later(20);
+    const now = new Date(ledger.clock.time);
+    const range = { since: minute(1), until: new Date(now.getTime() + 60 * MINUTE) };
+    const key = await keyOf(tenantId);
+    // The log is closed up to the last seal.
+    expect(await verified(await exported(tenantId, range), key)).toMatchObject({
+      state: "good",
+      sealedUntil: minute(5),
+    });
+    expect(await sealUntilNow(ledger, tenantId, now)).toBe(true);
+    const proven = await exported(tenantId, range);
+    expect(await verified(proven, key)).toMatchObject({ state: "good", rows: 8, sealedUntil: lastClosable(now) });
+    const moved = proven.replace(/"sealed_until":"[^"]+"/, `"sealed_until":"${range.until.toISOString()}"`);
+    expect(kindsOf(await verified(moved, key))).toEqual(["file_changed"]);
+    // A range that ends earlier is proven up to its end, also without rows.
+    const idle = { since: minute(8), until: minute(10) };
+    expect(await verified(await exported(tenantId, idle), key)).toMatchObject({
+      ...{ state: "good", rows: 0, sealedUntil: minute(10) },
+    });
+  });
+
+  it("proves nothing about rows that are not sealed yet, or after tampering", async () => {
+    const { tenantId, minute } = await sealedTenant();
+    const key = await keyOf(tenantId);
+    later(10);
+    await ledger.log(tenantId, 1);
+    const logged = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE);
+    later(10);
+    const now = new Date(ledger.clock.time);
+    const range = { since: minute(1), until: now };
+    // Closed by a process that ended before it sealed.
+    const closing = { until: lastClosable(now), notBefore: now };
+    await ledger.database.bulk.run(tenantId, "unguarded", (tx) => tx.query(closeLog, closing));
+    expect(await verified(await exported(tenantId, range), key)).toMatchObject({ state: "good", sealedUntil: logged });
+    expect(await sealUntilNow(ledger, tenantId, now)).toBe(true);
+    expect(await verified(await exported(tenantId, range), key)).toMatchObject({
+      ...{ state: "good", rows: 9, sealedUntil: lastClosable(now) },
+    });
+    expect(await verified(await exported(tenantId, range, false), key)).toMatchObject({
+      ...{ state: "good", sealedUntil: new Date(logged.getTime() + MINUTE) },
+    });
+    await ledger.tamper(tenantId, "delete from audit_seals where number = (select max(number) from audit_seals)");
+    expect(linesOf(await exported(tenantId, range)).at(-1)).toContain('"sealed_until":null');
+    // The chain goes on with a gap.
+    expect(await sealUntilNow(ledger.another(), tenantId, now)).toBe(false);
+    expect(kindsOf(await verified(await exported(tenantId, range), key))).toContain("seal_missing");
   });
 
   it("proves nothing without the fingerprint from elsewhere", async () => {
@@ -229,8 +281,8 @@ describe("an auditor detects", () => {
 function rehashed(lines: readonly string[], signed?: (text: string) => Buffer): string {
   const content = `${lines.slice(0, -1).join("\n")}\n`;
   const manifest: Manifest = JSON.parse(lines[0] ?? "");
-  const { rows, entries, signature } = JSON.parse(lines.at(-1) ?? "");
-  const end = { rows, entries, sha256: createHash("sha256").update(content).digest("hex") };
+  const { rows, entries, sealed_until, signature } = JSON.parse(lines.at(-1) ?? "");
+  const end = { rows, entries, sealed_until, sha256: createHash("sha256").update(content).digest("hex") };
   const own = signed?.(endText(manifest, end)).toString("base64") ?? signature;
   return `${content}${JSON.stringify({ kind: "end", ...end, signature: own })}\n`;
 }

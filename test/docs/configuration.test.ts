@@ -42,7 +42,7 @@ describe("defaults and bounds in the configuration reference", () => {
       bodyLimit: 5_242_880,
       requestTimeout: 30_000,
       connections: 16,
-      logRetentionDays: 365,
+      logRetentionDays: 400,
       rpcFastPath: true,
       sandbox: {
         threads: undefined,

@@ -35,6 +35,7 @@ describe("a wrong setting", () => {
       { CLOAKROOM_AUDIT_SYSLOG: "tls://logs:6514", CLOAKROOM_AUDIT_SYSLOG_CA_FILE: "no-file" },
       /CLOAKROOM_AUDIT_SYSLOG_CA_FILE cannot be read: no-file/,
     ],
+    [{ CLOAKROOM_AUDIT_TSA_URL: "http://tsa/tsr" }, /Set both CLOAKROOM_AUDIT_TSA_URL and CLOAKROOM_AUDIT_TSA_CA_FILE/],
     [{ CLOAKROOM_AUDIT_OTLP_URL: "collector:4318" }, /CLOAKROOM_AUDIT_OTLP_URL must be an address such as http:/],
     [{ CLOAKROOM_AUDIT_OTLP_URL: "http://user:s3cr3t-word@c/v1/logs" }, /CLOAKROOM_AUDIT_OTLP_URL must be .*without/],
     [{ CLOAKROOM_AUDIT_OTLP_HEADERS: "a=b" }, /CLOAKROOM_AUDIT_OTLP_HEADERS needs CLOAKROOM_AUDIT_OTLP_URL/],

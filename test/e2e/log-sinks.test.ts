@@ -54,5 +54,17 @@ describe("a server with a sink that works and one that is down", () => {
     expect(await metrics()).toMatch(/^cloakroom_audit_sink_lag_seconds\{sink="file"\} 0$/m);
     expect(server.said()).toContain("CLOAKROOM_AUDIT_SYSLOG does not take messages (ECONNREFUSED)");
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
+    const [shown] = JSON.parse(
+      (await cloakroom({ ...environment }, "audit", "key", "--tenant", tenantId, "--json")).stdout,
+    );
+    const verify = (...keys: string[]) => cloakroom({}, "audit", "verify", file, "--received", "--json", ...keys);
+    const verified = await verify("--key", shown.public_key);
+    expect({ code: verified.code, ...JSON.parse(verified.stdout) }).toMatchObject({
+      ...{ code: 0, result: "good", tenants: [{ tenant_id: tenantId, rows: 2, entries: 1 }] },
+    });
+    expect((await verify()).code).toBe(2);
+    expect(await verify("--key", shown.fingerprint)).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("--key must be public keys") },
+    });
   });
 });

@@ -104,6 +104,7 @@ const NOT_SEALED = [
   "audit_seals.mac",
   "audit_seals.previous",
   "audit_seals.signature",
+  "audit_stamps.token",
   "idempotency_keys.key_hash",
   "idempotency_keys.maker",
   "idempotency_keys.request_hash",

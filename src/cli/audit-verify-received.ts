@@ -1,0 +1,44 @@
+import { type ReceivedVerdict, type TenantPublicKeys, verifyReceived } from "../audit/verify-received.js";
+import { fingerprintOf, readLogPublicKey } from "../crypto/log-signing.js";
+import { EXIT_CODES, readingFile } from "./audit-verify-export.js";
+import { type CommandInput, UsageError } from "./command.js";
+import { findingInWords } from "./finding-in-words.js";
+
+/** Verifies what a sink got without opening the vault. The exit codes are those of an export. */
+export async function verifyReceivedFile(file: string, { options, answer }: CommandInput): Promise<void> {
+  const keys = readKeys(options);
+  const verdict = await readingFile(file, (input) => verifyReceived(input, keys));
+  answer(show(verdict, options.json === true));
+  process.exitCode = EXIT_CODES[verdict.state];
+}
+
+function readKeys({ key }: CommandInput["options"]): TenantPublicKeys {
+  const texts = typeof key === "string" ? key.split(",") : [];
+  return new Map(
+    texts.map((text) => {
+      const spki = Buffer.from(text.trim(), "base64");
+      const publicKey = readLogPublicKey(spki);
+      if (publicKey) return [fingerprintOf(spki), publicKey];
+      throw new UsageError(
+        "--key must be public keys with --received, separated by commas, as cloakroom audit key shows them.",
+      );
+    }),
+  );
+}
+
+function show(verdict: ReceivedVerdict, asJson: boolean): Readonly<Record<string, unknown>> {
+  const { state, tenants, reasons, findings } = verdict;
+  const shown = [...tenants].map(([tenant_id, { rows, repeated, entries, first, sealedUntil }]) => ({
+    ...{ tenant_id, rows, repeated, entries, first_entry: first },
+    ...(sealedUntil ? { sealed_until: sealedUntil.toISOString() } : {}),
+  }));
+  return {
+    result: state === "unknown" ? "cannot tell" : state,
+    tenants: shown,
+    ...(verdict.otherTenants > 0 ? { tenants_without_key: verdict.otherTenants } : {}),
+    ...(verdict.otherLines > 0 ? { other_lines: verdict.otherLines } : {}),
+    ...(reasons.length > 0 ? { reasons } : {}),
+    finding_count: verdict.findingCount,
+    findings: asJson ? findings : findings.map(findingInWords).join(""),
+  };
+}
