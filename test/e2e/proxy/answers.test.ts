@@ -85,7 +85,9 @@ describe("the answer of a destination", () => {
   });
 
   it("loses its hop-by-hop headers", async () => {
-    const received = await ask(answer("200 OK", ["Keep-Alive: timeout=999", "Connection: X-A", "X-A: dropped", "X-B: kept"]));
+    const received = await ask(
+      answer("200 OK", ["Keep-Alive: timeout=999", "Connection: X-A", "X-A: dropped", "X-B: kept"]),
+    );
     expect(received.header("keep-alive")).toBeUndefined();
     expect(received.header("connection")).toBe("close");
     expect(received.header("x-a")).toBeUndefined();
