@@ -125,6 +125,35 @@ describe("people do not go around their role", () => {
     expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);
   });
 
+  it("by an application that may write the mask by which it then reads", async () => {
+    const rights = [
+      { permissions: ["token:read", "token:update"] },
+      { rules: [{ priority: 1, container: "/", transform: "mask", permissions: ["token:read", "token:update"] }] },
+    ];
+    for (const role of ["OWNER", "ADMIN", "DEVELOPER"] as const) {
+      for (const given of rights) {
+        const definition = { name: "A", type: "private", ...given };
+        const { status, body } = await as(role).call("ApplicationService/CreateApplication", definition);
+        expect(status).toBe(403);
+        expect(body.message).toContain("token:update");
+      }
+    }
+    const rule = (permissions: string[], transform: string) => ({
+      priority: 1,
+      container: "/",
+      transform,
+      permissions,
+    });
+    const allowed = [
+      { type: "public", permissions: ["token:create", "token:update"] },
+      { type: "private", rules: [rule(["token:update"], "redact"), { ...rule(["token:read"], "mask"), priority: 2 }] },
+    ];
+    for (const given of allowed) {
+      const { status } = await as("DEVELOPER").call("ApplicationService/CreateApplication", { name: "A", ...given });
+      expect(status).toBe(200);
+    }
+  });
+
   it("by a new key, a proxy, a reactor or a formula of an application that sees values", async () => {
     const strong = await tenant.backEnd();
     const application = { id: strong.id };
