@@ -239,8 +239,11 @@ describe("a sign-in", () => {
     const other = await newTenant();
     const browser = await signedIn(tenant.id, "owner@example.com");
     const before = browser.cookieHeader();
+    const { body: first } = await browser.call(WHO);
     const moved = await browser.call("SignInService/SwitchTenant", { tenantId: other.id });
     expect(moved.body).toMatchObject({ tenantId: other.id, role: "OWNER" });
+    // Switching to and fro does not make a sign-in longer than 12 hours.
+    expect(moved.body.signIn.expiresAt).toBe(first.signIn.expiresAt);
     expect((await browser.call(WHO)).body.tenantId).toBe(other.id);
     expect((await browser.call(WHO, {}, { headers: { Cookie: before } })).status).toBe(401);
     const admin = await signedIn(tenant.id, await member());
