@@ -107,6 +107,13 @@ describe("a mailed link", () => {
     expect(signInLinks(unknown)).toEqual([]);
   });
 
+  it("is mailed to the address as the member has it, whatever its case in the request", async () => {
+    const email = await member();
+    await new TestBrowser().call(ASK, { email: email.toUpperCase(), tenantId: tenant.id });
+    await nextSignInLink(email);
+    expect(signInLinks(email.toUpperCase())).toEqual([]);
+  });
+
   it.each(["", "lnk_x", "key_prod_mgt_x", "a".repeat(300)])("is refused as %j with the field", async (link) => {
     const refused = await new TestBrowser().call(TAKE, { link });
     expect(refused).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
