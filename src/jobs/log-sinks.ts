@@ -8,6 +8,8 @@ import type { Job } from "./schedule.js";
 
 const EVERY_MS = 2_000;
 const LEASE_SECONDS = 60;
+/** Due minutes that one run takes: a thousand tenants have millions of them after a day without the receiver. */
+const MOST_DUE = 100_000;
 /** Waits after failures grow from the first to the last, in milliseconds. */
 const WAITS = { first: 1_000, most: 5 * 60_000 };
 
@@ -56,13 +58,10 @@ interface Running {
 async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, running: Running): Promise<void> {
   const { database, clock, sink, onFailure } = parts;
   const now = new Date(clock.now());
-  const left = new Map<TenantId, DueMinute<SinkDueKind>[]>();
-  for await (const minute of dueMinutes(database, `log_${sink.name}`, now)) {
-    left.set(minute.tenantId, [...(left.get(minute.tenantId) ?? []), minute]);
-  }
-  const oldest = [...left.values()].flat().map(({ minute }) => minute.getTime());
-  let isBehind = failures.areResting;
-  const turns = new Set(isBehind ? [] : left.keys());
+  if (failures.areResting) return parts.onLag(sink.name, failures.lagAt(now));
+  const { left, oldest } = await dueMinutes(database, `log_${sink.name}`, now);
+  let isBehind = false;
+  const turns = new Set(left.keys());
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
     for (const tenantId of [...turns]) {
@@ -77,22 +76,37 @@ async function sendDue(parts: LogSinkParts, pump: LogPump, failures: Failures, r
       } catch (error) {
         isBehind = true;
         if (error instanceof SinkFailed) {
-          failures.failed(error);
+          failures.failed(error, oldest);
           turns.clear();
         } else onFailure(tenantId, error);
       }
     }
   }
-  const since = oldest.reduce((least, time) => Math.min(least, time), now.getTime());
-  parts.onLag(sink.name, isBehind ? (now.getTime() - since) / 1_000 : 0);
+  parts.onLag(sink.name, isBehind ? (now.getTime() - oldest.getTime()) / 1_000 : 0);
 }
 
-async function* dueMinutes(database: Database, kind: SinkDueKind, now: Date): AsyncGenerator<DueMinute<SinkDueKind>> {
+interface DueMinutes {
+  readonly left: ReadonlyMap<TenantId, readonly DueMinute<SinkDueKind>[]>;
+  readonly oldest: Date;
+}
+
+/** The oldest due minutes by tenant. The next run gets the others. */
+async function dueMinutes(database: Database, kind: SinkDueKind, now: Date): Promise<DueMinutes> {
+  const left = new Map<TenantId, DueMinute<SinkDueKind>[]>();
+  let oldest = now;
+  let count = 0;
   let due: readonly DueMinute<SinkDueKind>[] = [];
   do {
     due = await database.due([kind], now, due.at(-1));
-    yield* due;
-  } while (due.length > 0);
+    for (const minute of due) {
+      const ofTenant = left.get(minute.tenantId);
+      if (ofTenant) ofTenant.push(minute);
+      else left.set(minute.tenantId, [minute]);
+      if (minute.minute < oldest) oldest = minute.minute;
+    }
+    count += due.length;
+  } while (due.length > 0 && count < MOST_DUE);
+  return { left, oldest };
 }
 
 /** A minute that has just been noted stays: see {@link forgetDue}. */
@@ -109,6 +123,8 @@ class Failures {
   readonly #parts: LogSinkParts;
   #count = 0;
   #restUntil = Number.NEGATIVE_INFINITY;
+  /** The oldest minute that the sink did not have at the last failure. */
+  #oldest: Date | undefined;
 
   constructor(parts: LogSinkParts) {
     this.#parts = parts;
@@ -118,13 +134,19 @@ class Failures {
     return performance.now() < this.#restUntil;
   }
 
+  /** Seconds. No minute is forgotten while the sink rests, so they are not read again. */
+  lagAt(now: Date): number {
+    return this.#oldest ? (now.getTime() - this.#oldest.getTime()) / 1_000 : 0;
+  }
+
   succeeded(): void {
     if (this.#count > 0) this.#parts.onState(this.#parts.sink.name, undefined);
     this.#count = 0;
   }
 
   /** Waits twice as long after each failure, with up to a quarter less, or as long as the receiver asks. */
-  failed({ message, waitMs }: SinkFailed): void {
+  failed({ message, waitMs }: SinkFailed, oldest: Date): void {
+    this.#oldest = oldest;
     if (this.#count === 0) this.#parts.onState(this.#parts.sink.name, message);
     const wait = waitMs ?? WAITS.first * 2 ** Math.min(this.#count, 10) * (0.75 + Math.random() / 4);
     this.#count += 1;
