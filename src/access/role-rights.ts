@@ -53,7 +53,8 @@ function limitOf(permission: Permission | undefined): string {
 }
 
 /**
- * Checks that a person may delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
+ * Checks that a person may change or delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
+ * The callers of others' proxies and reactors send values to where these say.
  * @throws {Fault} permission_denied.
  */
 export function requireOwn(caller: Caller, createdBy: string | null): void {
@@ -62,7 +63,7 @@ export function requireOwn(caller: Caller, createdBy: string | null): void {
   if (role !== "DEVELOPER" || createdBy === userId) return;
   throw new Fault(
     "permission_denied",
-    "Your role DEVELOPER may only delete, or make keys for, what you created; OWNER and ADMIN may.",
+    "Your role DEVELOPER may only change, delete or make keys for what you created; OWNER and ADMIN may.",
   );
 }
 

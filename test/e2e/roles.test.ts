@@ -218,6 +218,43 @@ describe("people do not go around their role", () => {
     expect((await as("ADMIN").call("ProxyService/DeleteProxy", { id: proxy.id })).status).toBe(200);
   });
 
+  it("by changing what others created, as a DEVELOPER", async () => {
+    const code = "module.exports = async () => ({ raw: 1 });";
+    const permissions = ["token:create"];
+    const make = async (path: string, body: object) => (await tenant.manage("POST", path, { body })).body.id;
+    const proxy = await make("/proxies", { name: "P", destination_url: "https://example.com" });
+    const reactor = await make("/reactors", { name: "R", code });
+    const formula = await make("/reactor-formulas", { name: "F", type: "private", code });
+    const shop = await make("/applications", { name: "A", type: "public", permissions });
+    const evil = { name: "P", destinationUrl: "https://evil.example" };
+    const changes = (from: Record<"proxy" | "reactor" | "formula" | "shop", string>): [string, object][] => [
+      ["ProxyService/UpdateProxy", { id: from.proxy, ...evil, updateMask: "destinationUrl" }],
+      ["ProxyService/ReplaceProxy", { id: from.proxy, ...evil }],
+      ["ReactorService/UpdateReactor", { id: from.reactor, code, updateMask: "code" }],
+      ["ReactorService/ReplaceReactor", { id: from.reactor, name: "R", code }],
+      ["ReactorFormulaService/ReplaceReactorFormula", { id: from.formula, name: "F", type: "private", code }],
+      ["ApplicationService/UpdateApplication", { id: from.shop, name: "B", permissions }],
+    ];
+    for (const [operation, change] of changes({ proxy, reactor, formula, shop })) {
+      const { status, body } = await as("DEVELOPER").call(operation, change);
+      expect({ operation, status, message: body.message }).toMatchObject({
+        status: 403,
+        message: expect.stringContaining("what you created"),
+      });
+    }
+    const created = async (operation: string, body: object) => (await as("DEVELOPER").call(operation, body)).body.id;
+    const own = {
+      proxy: await created("ProxyService/CreateProxy", { name: "P", destinationUrl: "https://example.com" }),
+      reactor: await created("ReactorService/CreateReactor", { name: "R", code }),
+      formula: await created("ReactorFormulaService/CreateReactorFormula", { name: "F", type: "private", code }),
+      shop: await created("ApplicationService/CreateApplication", { name: "A", type: "public", permissions }),
+    };
+    for (const [operation, change] of changes(own)) {
+      const { status, body } = await as("DEVELOPER").call(operation, change);
+      expect(status, `${operation} ${JSON.stringify(body)}`).toBe(200);
+    }
+  });
+
   it("by changing themselves or the OWNER", async () => {
     const { body: admin } = await as("ADMIN").call("SignInService/WhoAmI");
     const { body: owner } = await as("OWNER").call("SignInService/WhoAmI");
