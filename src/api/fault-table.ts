@@ -27,6 +27,7 @@ export const FAULT_TABLE: Readonly<Record<FaultCode, FaultEntry>> = {
   headers_too_large: { http: 431, rpc: Code.ResourceExhausted, title: "The headers are too large." },
   request_timeout: { http: 408, rpc: Code.DeadlineExceeded, title: "The request did not arrive in time." },
   unsupported_media_type: { http: 415, rpc: Code.InvalidArgument, title: "Unsupported Media Type" },
+  expectation_failed: { http: 417, rpc: Code.InvalidArgument, title: "Expectation Failed" },
   unprocessable: { http: 422, rpc: Code.FailedPrecondition, title: "Unprocessable" },
   rate_limited: { http: 429, rpc: Code.ResourceExhausted, title: "Too Many Requests" },
   internal: { http: 500, rpc: Code.Internal, title: "Internal Server Error" },

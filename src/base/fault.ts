@@ -19,6 +19,7 @@ export const FAULT_CODES = [
   "headers_too_large",
   "request_timeout",
   "unsupported_media_type",
+  "expectation_failed",
   "unprocessable",
   "rate_limited",
   "internal",

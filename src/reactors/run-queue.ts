@@ -38,8 +38,12 @@ export interface UndeliveredResult {
   readonly delay: number | undefined;
 }
 
-/** Longer than a run of 30 s with its wait for a thread, and than the delivery of a result. */
-const LEASE_SECONDS = 60;
+/**
+ * Longer than a claimed run can take, or another replica would run its code and deliver its result a second time: 5 s
+ * for a runner, 5 s for a thread, 1 s to load, 30 s to run, up to 12.5 s until stuck code is stopped, and 20 s for the
+ * callback, which is 73.5 s, and some seconds for transactions.
+ */
+export const LEASE_SECONDS = 90;
 /** Concurrent runs of one tenant in one replica. */
 const AT_ONCE = 4;
 /** Tenants whose runs one replica executes concurrently. */

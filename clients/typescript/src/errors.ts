@@ -17,6 +17,7 @@ export type ServerErrorCode =
   | "headers_too_large"
   | "request_timeout"
   | "unsupported_media_type"
+  | "expectation_failed"
   | "unprocessable"
   | "rate_limited"
   | "internal"
@@ -53,6 +54,7 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   headers_too_large: 431,
   request_timeout: 408,
   unsupported_media_type: 415,
+  expectation_failed: 417,
   unprocessable: 422,
   rate_limited: 429,
   internal: 500,
