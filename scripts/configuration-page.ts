@@ -1,8 +1,9 @@
-import { SETTING_GROUPS, type Setting } from "../src/settings/settings.js";
+import type { Setting } from "../src/settings/setting.js";
+import { SETTING_GROUPS } from "../src/settings/settings.js";
 
 const INTRODUCTION = `# Configuration
 
-<!-- \`npm run generate\` writes this page from src/settings/settings.ts. Do not edit it by hand. -->
+<!-- \`npm run generate\` writes this page from src/settings. Do not edit it by hand. -->
 
 Cloakroom reads these environment variables once, at the start. An unknown \`CLOAKROOM_\` name, an empty value or a value out of its
 bounds stops the start with one line that names the variable. [operations.md](operations.md) explains how the settings work together.

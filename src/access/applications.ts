@@ -100,6 +100,7 @@ export async function replaceApplication(
 ): Promise<Application> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
+  requireOwn(caller, found.createdBy);
   const rights = namedRights(found.type, draft);
   requireGrantable(caller, found.type, rights);
   const actor = actorOf(caller);

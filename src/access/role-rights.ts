@@ -3,7 +3,7 @@ import type { AccessRule, HeldRights, Transform } from "./access-rule.js";
 import { type Caller, personOf } from "./caller.js";
 import { storedContainer } from "./container.js";
 import { Grant } from "./grant.js";
-import type { ApplicationType, TokenPermission } from "./permissions.js";
+import type { ApplicationType, Permission, TokenPermission } from "./permissions.js";
 import type { Role } from "./role.js";
 
 const CHANGES = ["token:create", "token:update", "token:delete"] as const;
@@ -25,13 +25,12 @@ export function grantOfRole(role: Role): Grant {
 }
 
 /** The most that people can give an application without a second factor: its key is a way around their role. */
-const GRANTABLE = new Grant({
-  permissions: [
-    ...(["3ds:session:create", "3ds:session:read", "3ds:session:authenticate"] as const),
-    "orchestration:transaction:capture",
-  ],
-  rules: [ruleOn("mask", [...CHANGES, ...READS])],
-});
+const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>> = {
+  // Masks that a page's key writes to existing tokens have no effect.
+  public: grantable(ruleOn("mask", [...CHANGES, ...READS])),
+  // A back end that updates tokens with `mask` may write the mask by which it then reads them.
+  private: grantable(ruleOn("redact", ["token:update"]), ruleOn("mask", ["token:create", "token:delete", ...READS])),
+};
 
 /**
  * Checks that the rights of an application do not exceed what its author may give.
@@ -39,18 +38,23 @@ const GRANTABLE = new Grant({
  */
 export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: HeldRights): void {
   if (principal.kind === "application") return;
-  const isManagement = type === "management";
-  const exceeded = isManagement ? undefined : GRANTABLE.exceededBy(rights);
-  if (!isManagement && exceeded === undefined) return;
-  const what = isManagement ? "a management application" : `an application with ${exceeded} that is not masked`;
+  const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
+  if (type !== "management" && exceeded === undefined) return;
+  const what =
+    type === "management" ? "a management application" : `an application with ${exceeded} ${limitOf(exceeded)}`;
   throw new Fault(
     "permission_denied",
     `People may not create, change or use ${what} without a second factor. Use a management key.`,
   );
 }
 
+function limitOf(permission: Permission | undefined): string {
+  return permission === "token:update" ? "by a rule other than redact" : "that is not masked";
+}
+
 /**
- * Checks that a person may delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
+ * Checks that a person may change or delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
+ * The callers of others' proxies and reactors send values to where these say.
  * @throws {Fault} permission_denied.
  */
 export function requireOwn(caller: Caller, createdBy: string | null): void {
@@ -59,12 +63,20 @@ export function requireOwn(caller: Caller, createdBy: string | null): void {
   if (role !== "DEVELOPER" || createdBy === userId) return;
   throw new Fault(
     "permission_denied",
-    "Your role DEVELOPER may only delete, or make keys for, what you created; OWNER and ADMIN may.",
+    "Your role DEVELOPER may only change, delete or make keys for what you created; OWNER and ADMIN may.",
   );
 }
 
 function everywhere(transform: Transform, permissions: readonly TokenPermission[]): Grant {
   return new Grant({ permissions: [], rules: [ruleOn(transform, permissions)] });
+}
+
+function grantable(...rules: readonly AccessRule[]): Grant {
+  const permissions = [
+    ...(["3ds:session:create", "3ds:session:read", "3ds:session:authenticate"] as const),
+    "orchestration:transaction:capture" as const,
+  ];
+  return new Grant({ permissions, rules });
 }
 
 function ruleOn(transform: Transform, permissions: readonly TokenPermission[]): AccessRule {

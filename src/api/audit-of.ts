@@ -8,17 +8,28 @@ import type { ReadAddress } from "./client-address.js";
 import type { RequestAudit } from "./request-head.js";
 import { traceOf } from "./trace.js";
 
-const readers = new WeakMap<IncomingMessage, ReadAddress>();
+interface OpenAudit {
+  readonly readAddress: ReadAddress;
+  /** Absent until it is asked for: many requests write no row. */
+  audit?: RequestAudit;
+}
+
+const opened = new WeakMap<IncomingMessage, OpenAudit>();
 
 /** Remembers how the address of a request is read. */
 export function openAudit(readAddress: ReadAddress, request: IncomingMessage): void {
-  readers.set(request, readAddress);
+  opened.set(request, { readAddress });
 }
 
-/** What a request tells log rows. Its trace id must be assigned already. */
+/** What a request tells log rows. Its trace id must be assigned already. Read once: each step of a request asks for it. */
 export function auditOf(request: IncomingMessage): RequestAudit {
-  const readAddress = readers.get(request);
-  if (!readAddress) throw new Error("a request bypassed the server's entry point");
+  const own = opened.get(request);
+  if (!own) throw new Error("a request bypassed the server's entry point");
+  own.audit ??= readAudit(own.readAddress, request);
+  return own.audit;
+}
+
+function readAudit(readAddress: ReadAddress, request: IncomingMessage): RequestAudit {
   const context: AuditContext = {
     ...NO_CONTEXT,
     address: readAddress(request),

@@ -41,11 +41,36 @@ function refused(expectation: string): Fault {
   return new Fault("reason_invalid", `The reason in X-Cloakroom-Reason must ${expectation}.`);
 }
 
+/** Lengths of card numbers, by the first digits of brands. */
+const BRANDED =
+  /^(?:4\d{15}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|(?:35|62)\d{14}|3(?:0[0-5]|[689]\d)\d{11})/;
+const BRANDED_LENGTHS = [14, 15, 16];
+
 /**
  * Whether a text contains 13 to 19 digits that pass the check of card numbers, with or without separators. They are
- * whole groups of digits: parts of longer numbers pass the check too often.
+ * whole groups of digits: parts of longer numbers pass the check too often. Only at the start and the end of a longer
+ * number, a card number of a known brand is found as well, as in a number with its expiry and code pasted behind it.
  */
 export function hasCardNumber(text: string): boolean {
+  return hasSeparateCardNumber(text) || longNumbersIn(text).some(isJoinedToCardNumber);
+}
+
+/** Numbers of at least 14 digits, in ASCII. */
+function longNumbersIn(text: string): readonly string[] {
+  return text.match(/\p{Nd}{14,}/gu)?.map(asciiDigits) ?? [];
+}
+
+function isJoinedToCardNumber(number: string): boolean {
+  const [first] = BRANDED.exec(number) ?? [];
+  const last = BRANDED_LENGTHS.map((length) => number.slice(-length)).filter((end) => BRANDED.exec(end)?.[0] === end);
+  return [...(first ? [first] : []), ...last].some(passesLuhn);
+}
+
+function passesLuhn(number: string): boolean {
+  return endsWithCardNumber([...number].map((digit, index) => ({ value: Number(digit), beginsGroup: index === 0 })));
+}
+
+function hasSeparateCardNumber(text: string): boolean {
   let digits: Digit[] = [];
   let between = 0;
   for (const character of text) {

@@ -17,6 +17,8 @@ export interface RefusedKey {
   /** SHA-256 of the text. */
   readonly hash: Buffer;
   readonly context: AuditContext;
+  /** What the key would be of. Default: an application or session. */
+  readonly entityType?: "application_key" | "proxy";
 }
 
 export interface RefusedKeysParts {
@@ -25,6 +27,8 @@ export interface RefusedKeysParts {
   readonly clock: Clock;
   /** Called for each refusal that will have no row: the queue was full, or it could not be written. */
   readonly onLost: () => void;
+  /** Called for each refusal with the key of a tenant that does not exist. */
+  readonly onUnknown?: () => void;
 }
 
 /** Time between a refusal and its row, in milliseconds. */
@@ -131,25 +135,26 @@ export class RefusedKeys {
     const { database, keyring, onLost } = this.#parts;
     try {
       const keys = await keyring.of(tenantId);
-      await database.shared.run(tenantId, "unguarded", async (tx) => {
+      const isKnown = await database.shared.run(tenantId, "unguarded", async (tx) => {
         // The tenant may have been deleted while its keys were known.
-        if (!(await tx.query(readTenant, tenantId))) return;
+        if (!(await tx.query(readTenant, tenantId))) return false;
         for (const row of rows) {
           if (row.kind === "further") {
             const details = { remark: row.summary, outcome: "denied", code: "unauthenticated" } as const;
             writeLog(tx, logEntry(undefined, "application_key", ALL, "refuse", details));
           } else {
-            const { hash, context } = row.refused;
+            const { hash, context, entityType = "application_key" } = row.refused;
             // Shows one guess repeated, and nothing of the key.
             const id = proofOf(keys.proof, ["cloakroom/refused-key/1", hash]).toString("hex", 0, 8);
             const details = { remark: "not valid", outcome: "denied", code: "unauthenticated", context } as const;
-            writeLog(tx, logEntry(undefined, "application_key", id, "refuse", details));
+            writeLog(tx, logEntry(undefined, entityType, id, "refuse", details));
           }
         }
+        return true;
       });
+      if (!isKnown) this.#forget(tenantId, rows);
     } catch (error) {
-      // There is no such tenant.
-      if (error instanceof Fault && error.code === "unauthenticated") return;
+      if (error instanceof Fault && error.code === "unauthenticated") return this.#forget(tenantId, rows);
       if (failures + 1 >= TRIES || this.#count + rows.length > MOST_QUEUED) {
         for (const _ of rows) onLost();
         return;
@@ -159,5 +164,10 @@ export class RefusedKeys {
       this.#count += rows.length;
       this.#writeLater();
     }
+  }
+  /** There is no such tenant. It must not take the place of one that exists. */
+  #forget(tenantId: TenantId, rows: readonly QueuedRow[]): void {
+    this.#minutes.delete(tenantId);
+    for (const _ of rows) this.#parts.onUnknown?.();
   }
 }

@@ -12,6 +12,8 @@ const EVERY_MS = 2_000;
 const LEASE_SECONDS = 60;
 /** Waits after failures grow from the first to the last, in milliseconds. */
 const WAITS = { first: 1_000, most: 5 * 60_000 };
+/** Due minutes that one run takes: a thousand tenants have millions of them after a day without the receiver. */
+const MOST_DUE = 100_000;
 
 export interface LogSinkParts {
   readonly database: Database;
@@ -31,6 +33,7 @@ export function logSinkJob(parts: LogSinkParts): Job {
   const pump = new LogPump(database, sink);
   const outages = new LogOutages(database, sink.name);
   const failures = new Backoff(WAITS, (problem) => parts.onState(sink.name, problem));
+  const backlog: Backlog = { oldest: undefined };
   return {
     name: `log sink ${sink.name}`,
     intervalMs: EVERY_MS,
@@ -42,7 +45,7 @@ export function logSinkJob(parts: LogSinkParts): Job {
         return;
       }
       await pump.settle();
-      await sendDue({ ...parts, pump, failures, outages }, { signal, holdsLease: () => lease.hold() });
+      await sendDue({ ...parts, pump, failures, outages, backlog }, { signal, holdsLease: () => lease.hold() });
     },
     async end() {
       await sink.close();
@@ -58,6 +61,12 @@ interface SendParts extends LogSinkParts {
   readonly pump: LogPump;
   readonly failures: Backoff;
   readonly outages: LogOutages;
+  readonly backlog: Backlog;
+}
+
+/** The oldest minute that a failing sink does not have. None is forgotten while it rests, so none is read again. */
+interface Backlog {
+  oldest: Date | undefined;
 }
 
 interface Running {
@@ -69,13 +78,10 @@ interface Running {
 async function sendDue(parts: SendParts, running: Running): Promise<void> {
   const { database, clock, sink, pump, failures, onFailure } = parts;
   const now = new Date(clock.now());
-  const left = new Map<TenantId, Minutes>();
-  for await (const minute of dueMinutes(database, `log_${sink.name}`, now)) {
-    left.set(minute.tenantId, [...(left.get(minute.tenantId) ?? []), minute]);
-  }
-  const oldest = [...left.values()].flat().map(({ minute }) => minute.getTime());
-  let isBehind = failures.isResting;
-  const turns = new Set(isBehind ? [] : left.keys());
+  if (failures.isResting) return parts.onLag(sink.name, secondsSince(parts.backlog.oldest, now));
+  const { left, oldest } = await dueMinutes(database, `log_${sink.name}`, now);
+  let isBehind = false;
+  const turns = new Set(left.keys());
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
     for (const tenantId of [...turns]) {
@@ -97,17 +103,37 @@ async function sendDue(parts: SendParts, running: Running): Promise<void> {
       }
     }
   }
+  parts.backlog.oldest = isBehind ? oldest : undefined;
   if (isBehind) await noteOutages(parts, left, now);
-  const since = oldest.reduce((least, time) => Math.min(least, time), now.getTime());
-  parts.onLag(sink.name, isBehind ? (now.getTime() - since) / 1_000 : 0);
+  parts.onLag(sink.name, secondsSince(parts.backlog.oldest, now));
 }
 
-async function* dueMinutes(database: Database, kind: SinkDueKind, now: Date): AsyncGenerator<DueMinute<SinkDueKind>> {
+function secondsSince(time: Date | undefined, now: Date): number {
+  return time ? (now.getTime() - time.getTime()) / 1_000 : 0;
+}
+
+interface DueMinutes {
+  readonly left: ReadonlyMap<TenantId, Minutes>;
+  readonly oldest: Date;
+}
+
+/** The oldest due minutes by tenant. The next run gets the others. */
+async function dueMinutes(database: Database, kind: SinkDueKind, now: Date): Promise<DueMinutes> {
+  const left = new Map<TenantId, DueMinute<SinkDueKind>[]>();
+  let oldest = now;
+  let count = 0;
   let due: readonly DueMinute<SinkDueKind>[] = [];
   do {
     due = await database.due([kind], now, due.at(-1));
-    yield* due;
-  } while (due.length > 0);
+    for (const minute of due) {
+      const ofTenant = left.get(minute.tenantId);
+      if (ofTenant) ofTenant.push(minute);
+      else left.set(minute.tenantId, [minute]);
+      if (minute.minute < oldest) oldest = minute.minute;
+    }
+    count += due.length;
+  } while (due.length > 0 && count < MOST_DUE);
+  return { left, oldest };
 }
 
 /** The sink has all of a tenant's log. */

@@ -45,9 +45,12 @@ export class OpenIdSignIn {
   }
 
   /** Begins a sign-in. The cookie ties its end to the same browser. */
-  async begin(tenantId: TenantId): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
+  async begin(
+    tenantId: TenantId,
+    { network }: Pick<Visit, "network">,
+  ): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
     const { database, keyring, issuer, limits } = this.#parts;
-    if (!(await limits.allowsOpenId())) {
+    if (!(await limits.allowsOpenId(network))) {
       throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
     }
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
@@ -80,7 +83,8 @@ export class OpenIdSignIn {
     return database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const member = await memberFor(tx, keys, claims, visit.context);
       if (!member) throw notInvited();
-      return startSignIn(tx, keys, member, "openid", visit, { issuer: claims.issuer, subject: claims.subject });
+      const identity = { issuer: claims.issuer, subject: claims.subject };
+      return startSignIn(tx, keys, member, "openid", visit, { identity });
     });
   }
 
@@ -133,7 +137,7 @@ async function acceptedBy(
   const memberId = newUuid();
   const invitation = await tx.query(acceptInvitationOfAddress, { term: emailTerm(keys, email), member_id: memberId });
   if (!invitation) return null;
-  const invited = openEmail(keys, tx.tenantId, invitation.id, invitation.email);
+  const invited = openEmail(keys, tx.tenantId, invitation);
   if (invited.toLowerCase() !== email.toLowerCase()) return null;
   const names = { ...(firstName ? { firstName } : {}), ...(lastName ? { lastName } : {}) };
   makeMember(tx, keys, memberId, invitation, { profile: { email: invited, ...names }, context });

@@ -2,31 +2,42 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 
 const HOUR_SECONDS = 60 * 60;
 
-/** Limits of mailed links. No account is ever locked: otherwise an attacker could lock members out. */
+/** Limits of mailed links, and of sign-ins at an issuer. No account is ever locked: otherwise an attacker could lock members out. */
 const LIMITS = {
   address: { points: 5, duration: HOUR_SECONDS },
   network: { points: 20, duration: HOUR_SECONDS },
+  openId: { points: 30, duration: 60 },
   vault: { points: 200, duration: 60 },
 } as const;
 
-/** Counts the links that people ask for. Each process counts by itself. */
+const ALL = "all";
+
+/** Counts the sign-ins that people begin. Each process counts by itself. */
 export class SignInLimits {
   readonly #address = new RateLimiterMemory({ ...LIMITS.address, keyPrefix: "address" });
   readonly #network = new RateLimiterMemory({ ...LIMITS.network, keyPrefix: "network" });
+  readonly #openId = new RateLimiterMemory({ ...LIMITS.openId, keyPrefix: "openid" });
   readonly #vault = new RateLimiterMemory({ ...LIMITS.vault, keyPrefix: "vault" });
 
   /** Counts a link, and returns whether it may be sent. */
   async allowsLink(tenantId: string, email: string, network: string): Promise<boolean> {
-    return (
-      (await isWithin(this.#vault, "all")) &&
-      (await isWithin(this.#network, network)) &&
-      (await isWithin(this.#address, `${tenantId} ${email.toLowerCase()}`))
-    );
+    const isWithinNetwork = await this.#isWithinNetwork(this.#network, network);
+    return isWithinNetwork && isWithin(this.#address, `${tenantId} ${email.toLowerCase()}`);
   }
 
   /** Counts a sign-in at the issuer, which sends no mail. */
-  allowsOpenId(): Promise<boolean> {
-    return isWithin(this.#vault, "all");
+  allowsOpenId(network: string): Promise<boolean> {
+    return this.#isWithinNetwork(this.#openId, network);
+  }
+
+  /**
+   * The vault's own limit bounds the networks that are remembered. It counts what a network's limit lets through:
+   * otherwise one network could use it up, and keep all others from signing in.
+   */
+  async #isWithinNetwork(limiter: RateLimiterMemory, network: string): Promise<boolean> {
+    const vault = await this.#vault.get(ALL);
+    if (vault && vault.remainingPoints <= 0) return false;
+    return (await isWithin(limiter, network)) && isWithin(this.#vault, ALL);
   }
 }
 

@@ -5,6 +5,7 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { Message } from "../mail/transport.js";
 import { readSignInRequest, updateSignInRequest } from "../store/sign-in-requests.js";
 import { readTenant } from "../store/tenants.js";
+import { openProfile } from "../tenancy/profile.js";
 import { hashesIn, type LinkParts, memberWithAddress } from "./sign-in-link.js";
 import { openDetails, sealDetails } from "./sign-in-request.js";
 
@@ -31,7 +32,10 @@ export async function writeSignInMessage(
     if (!row || !tenant) return undefined;
     const details = openDetails(keys, tenantId, row);
     const { email } = details;
-    if (typeof email !== "string" || !(await memberWithAddress(tx, keys, email))) return undefined;
+    const member = typeof email === "string" ? await memberWithAddress(tx, keys, email) : null;
+    // As the member has it: who asks may write it in another case, which can be another mailbox (RFC 5321, 2.4).
+    const to = member && openProfile(keys, tenantId, member.id, member.profile).email;
+    if (!to) return undefined;
     const link = newSecret("lnk", tenantId, requestId);
     const hashes = [...hashesIn(details), link.hash.toString("hex")];
     const resealed = sealDetails(keys, tenantId, row, { ...details, hashes });
@@ -41,7 +45,7 @@ export async function writeSignInMessage(
     const asked = `${new Date(row.expires_at.getTime()).toUTCString()}. It was asked for from ${details.address} with ${details.client}`;
     const url = `${publicUrl}${SIGN_IN_PATH}#${link.text.reveal()}`;
     return {
-      to: email,
+      to,
       subject: `Sign in to ${name}`,
       text: new Sensitive(textOf(name, url, asked)),
       html: new Sensitive(htmlOf(name, url, asked)),

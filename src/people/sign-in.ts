@@ -48,6 +48,13 @@ export interface StartedSignIn {
   readonly token: Sensitive<string>;
 }
 
+/** What a sign-in takes over from the one that it replaces, or from the issuer. */
+interface Origin {
+  readonly identity?: Identity | undefined;
+  /** The latest end. Absent: 12 hours from now. */
+  readonly until?: Date;
+}
+
 /** Begins a sign-in of a member, with its log row. */
 export function startSignIn(
   tx: Transaction,
@@ -55,7 +62,7 @@ export function startSignIn(
   member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
   method: SignInMethod,
   { address, client, context }: Pick<Visit, "address" | "client" | "context">,
-  identity?: Identity,
+  { identity, until }: Origin = {},
 ): StartedSignIn {
   const { tenantId } = tx;
   const { role } = member;
@@ -63,7 +70,8 @@ export function startSignIn(
   requireSealedRole(keys, tenantId, member);
   const id = newUuid();
   const { text: token, hash } = newSecret("sgn", tenantId, id);
-  const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
+  const latest = tx.now.getTime() + LIFETIME_MS;
+  const expiresAt = new Date(Math.min(latest, until?.getTime() ?? latest));
   const columns = { id, token_hash: hash, member_id: member.id, method, expires_at: expiresAt, strong_at: null };
   const details: JsonObject = { role, address, client, ...(identity ? { identity: { ...identity } } : {}) };
   const sealed = seal(keys.data, signInPlace(tenantId, columns), Buffer.from(JSON.stringify(details)));

@@ -17,10 +17,12 @@ interface Proven {
   readonly method: SignInMethod;
   readonly email: string | undefined;
   readonly identity: Identity | undefined;
+  /** Its absolute end, which no switch moves. */
+  readonly until: Date;
 }
 
 /**
- * Signs a person in at another tenant, and ends the sign-in used.
+ * Signs a person in at another tenant until the end of the sign-in used, which ends.
  * @throws {Fault} not_found unless the person is a member there: also for a tenant that does not exist.
  */
 export async function switchTenant(
@@ -37,7 +39,7 @@ export async function switchTenant(
   const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const member = await findIn(tx, keys, proven);
     if (!member) throw notFound("tenant");
-    return startSignIn(tx, keys, member, proven.method, visit, proven.identity);
+    return startSignIn(tx, keys, member, proven.method, visit, proven);
   });
   await database.ordinary.run(caller.tenantId, "unguarded", (tx) => endSignIn(tx, caller, personOf(caller).signInId));
   return started;
@@ -49,7 +51,7 @@ async function provenBy(tx: Transaction, keys: TenantKeys, caller: Caller): Prom
   const method = METHODS.find((known) => known === row?.method);
   if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
   const { email } = openProfile(keys, tx.tenantId, memberId, member.profile);
-  return { method, email, identity: openSignIn(keys, tx.tenantId, row).identity };
+  return { method, email, identity: openSignIn(keys, tx.tenantId, row).identity, until: row.expires_at };
 }
 
 /** An issuer may have given the address to another person, so a sign-in there is found by its identity only. */

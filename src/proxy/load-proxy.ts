@@ -1,6 +1,8 @@
 import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { type PresentedKey, parseKey } from "../access/key-text.js";
+import type { AuditContext } from "../audit/audit-context.js";
+import type { RefusedKey } from "../audit/refused-keys.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { SealBroken } from "../crypto/sealed.js";
@@ -24,22 +26,29 @@ const FRESH_MS = 4_000;
 export class ProxyLoader {
   readonly #database: Database;
   readonly #keyring: Keyring;
+  readonly #onRefused: (refused: RefusedKey) => void;
   /** By a digest of the key, to keep key texts out of memory; the whole key is used only for a miss. */
   readonly #loaded = new LRUCache<string, LoadedProxy>({ max: 5_000, ttl: FRESH_MS });
 
-  constructor(database: Database, keyring: Keyring) {
+  /** @param onRefused called for each call with a key that is well-formed and of no proxy. */
+  constructor(database: Database, keyring: Keyring, onRefused: (refused: RefusedKey) => void) {
     this.#database = database;
     this.#keyring = keyring;
+    this.#onRefused = onRefused;
   }
 
   /** @throws {Fault} not_found for every invalid key. */
-  async find(keyText: string): Promise<LoadedProxy> {
+  async find(keyText: string, context: AuditContext): Promise<LoadedProxy> {
     const name = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(name);
     if (known) return known;
     const key = parseKey(keyText);
     if (key?.kind !== "prx") throw unknownProxy();
     const loaded = await this.#load(key);
+    if (!loaded) {
+      this.#onRefused({ ...key, context, entityType: "proxy" });
+      throw unknownProxy();
+    }
     // The hash in the database only finds the proxy. The sealed definition has the key itself.
     if (!loaded.proxy.key.equals(new Sensitive(keyText)))
       throw new SealBroken("a proxy is stored under the hash of another key");
@@ -52,9 +61,9 @@ export class ProxyLoader {
     this.#loaded.delete(digest("sha256", keyText, "base64"));
   }
 
-  async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy> {
+  async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy | undefined> {
     const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findProxyByKey, hash));
-    if (!row) throw unknownProxy();
+    if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.auth_revision);
     return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision };
   }

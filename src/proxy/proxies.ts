@@ -87,6 +87,7 @@ export async function updateProxy(
 ): Promise<ConfiguredProxy> {
   const row = await lockProxy(tx, id);
   if (!row) throw notFound("proxy");
+  requireOwn(caller, row.created_by);
   const current = openProxy(keys, tx.tenantId, row);
   const properties = change(current);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);

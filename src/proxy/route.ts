@@ -63,7 +63,7 @@ export async function chooseRoute(
       revision,
     };
   }
-  const proxy = await parts.loader.find(target.key);
+  const proxy = await parts.loader.find(target.key, context);
   const { tenantId } = proxy;
   const { id, requireAuth, applicationId, definition } = proxy.proxy;
   const audit = invocation(context, id, definition);

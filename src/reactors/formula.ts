@@ -109,6 +109,7 @@ export async function updateFormula(
   const row = await tx.query(readFormula, id);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
+  requireOwn(caller, row.created_by);
   if (caller.principal.kind === "person" && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");

@@ -129,6 +129,7 @@ export async function updateReactor(
 ): Promise<ShownReactor> {
   const row = await lockReactor(tx, id);
   if (!row) throw notFound("reactor");
+  requireOwn(caller, row.created_by);
   const current = openReactor(keys, tx.tenantId, row);
   const properties = change(current);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);

@@ -1,4 +1,5 @@
 import type { InvokeProxy } from "../api/proxy-route.js";
+import type { RefusedKey } from "../audit/refused-keys.js";
 import type { FunctionRunner } from "../functions/function-runner.js";
 import { createTokenFor } from "../functions/host-calls.js";
 import { invokeProxy } from "../proxy/invoke.js";
@@ -8,9 +9,13 @@ import { RunTransforms } from "../proxy/run-transforms.js";
 import type { CoreParts } from "./core-parts.js";
 
 /** Calls through proxies. */
-export function composeProxies(core: CoreParts, functions: FunctionRunner): InvokeProxy {
+export function composeProxies(
+  core: CoreParts,
+  functions: FunctionRunner,
+  onRefused: (refused: RefusedKey) => void,
+): InvokeProxy {
   const { database, keyring, authenticator, agents, bins, callApi } = core;
-  const loader = new ProxyLoader(database, keyring);
+  const loader = new ProxyLoader(database, keyring, onRefused);
   const transforms = new RunTransforms({
     functions,
     async application(tenantId, { proxy }, context) {

@@ -6,7 +6,7 @@ import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
 import { buildStreamPipeline, type StreamPipeline } from "../api/stream-pipeline.js";
-import { RefusedKeys } from "../audit/refused-keys.js";
+import { type RefusedKey, RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import type { RunQueue } from "../reactors/run-queue.js";
@@ -61,11 +61,9 @@ export interface Surroundings {
 export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;
-  const refusedKeys = new RefusedKeys({
-    ...{ database, keyring, clock },
-    onLost: summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, "refused keys without a log row")),
-  });
-  const authenticator = new Authenticator(database, keyring, clock, (refused) => refusedKeys.note(refused));
+  const refusedKeys = noteRefusedKeys(vault, surroundings);
+  const onRefused = (refused: RefusedKey) => refusedKeys.note(refused);
+  const authenticator = new Authenticator(database, keyring, clock, onRefused);
   const framePasses = new FramePasses(database, keyring, clock);
   const agents = createGuardedAgents(config.egress);
   const people = composePeople({ vault, config, clock, agents, address });
@@ -79,7 +77,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   const callApi = internalCalls(tokens, authenticator);
   const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
   const { functions, failedRuns, setUpTest } = composeFunctions(core);
-  const invoke = composeProxies(core, functions);
+  const invoke = composeProxies(core, functions, onRefused);
   const { runs, react } = composeReactors(core, functions);
   const payments = composePayments({ vault, agents, clock, log, address, addresses: config.paymentAddresses });
   const services = composeServices(core, config, { invoke, react, runs, setUpTest });
@@ -108,6 +106,16 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
       agents.close();
     },
   };
+}
+
+/** Keys of tenants that do not exist are for the operator: no tenant has a log for them. */
+function noteRefusedKeys({ database, keyring }: Vault, { clock, log }: Surroundings): RefusedKeys {
+  const tell = (text: string) => summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, text));
+  return new RefusedKeys({
+    ...{ database, keyring, clock },
+    onLost: tell("refused keys without a log row"),
+    onUnknown: tell("refused keys of tenants that do not exist"),
+  });
 }
 
 function openSandbox(config: Config, { log, sharedRunner }: Surroundings): Sandbox {

@@ -61,9 +61,9 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
     serve(method.takeSignInLink, async ({ link }, { visit, reply }) =>
       showStarted(parts, reply, await takeLink(parts, link, visit)),
     ),
-    serve(method.beginOpenIdSignIn, async (request, { reply }) => {
+    serve(method.beginOpenIdSignIn, async (request, { visit, reply }) => {
       if (!openId) throw invalid("method", "must be link: the operator of this server has configured no issuer");
-      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId));
+      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), visit);
       reply.setCookie({ name: "openid", value: cookie, maxAge: REQUEST_SECONDS });
       return { authorizationUrl: url };
     }),

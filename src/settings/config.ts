@@ -19,20 +19,14 @@ import {
   refuseEmptySettings,
   refuseUnknownNames,
 } from "./environment.js";
+import { LOG_LEVELS, type LogLevel } from "./groups/records.js";
 import { type LogSinksConfig, readLogSinks } from "./log-sinks.js";
 import { readMailFrom, readSmtpUrl } from "./mail.js";
 import { type OpenIdConfig, readOpenId } from "./openid.js";
 import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./sandbox.js";
-import {
-  LOG_LEVELS,
-  type LogLevel,
-  type OptionalName,
-  type SecretName,
-  type TextName,
-  type WholeName,
-} from "./settings.js";
+import type { OptionalName, SecretName, TextName, WholeName } from "./settings.js";
 import { readTimeStamps, type TimeStampConfig } from "./time-stamps.js";
 
 /** Everything an operator can set, read from the environment once and checked. */

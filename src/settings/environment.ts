@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { Sensitive } from "../crypto/sensitive.js";
+import { DATABASE_SETTINGS } from "./groups/database.js";
+import type { Setting } from "./setting.js";
 import {
-  DATABASE_SETTINGS,
   type Name,
   type OptionalName,
   type OptionalWholeName,
   SETTINGS,
-  type Setting,
   type TextName,
   type WholeName,
 } from "./settings.js";

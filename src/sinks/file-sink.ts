@@ -12,6 +12,7 @@ export interface FileSinkOptions {
 }
 
 const TAIL_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
 
 /** Lines of JSON in a file, on its disk before the position moves. */
 export class FileSink implements LogSink {
@@ -59,6 +60,8 @@ export class FileSink implements LogSink {
     const { O_APPEND, O_CREAT, O_RDWR } = constants;
     const handle = await open(path, O_APPEND | O_CREAT | O_RDWR, 0o600);
     this.#handle = handle;
+    // A new file is lost with the power until its folder is on the disk.
+    await syncFolder(path);
     await cutTornLine(handle);
     return handle;
   }
@@ -67,8 +70,7 @@ export class FileSink implements LogSink {
     const { path, kept } = this.#options;
     await this.close();
     await rename(path, `${path}.${new Date().toISOString().replaceAll(":", "-")}`);
-    const folder = await open(dirname(path), constants.O_RDONLY);
-    await folder.sync().finally(() => folder.close());
+    await syncFolder(path);
     if (kept === 0) return;
     const prefix = `${basename(path)}.`;
     const isRotated = (name: string) => /^\d{4}-\d\d-\d\dT[\d.-]+Z$/.test(name.slice(prefix.length));
@@ -77,11 +79,22 @@ export class FileSink implements LogSink {
   }
 }
 
-/** A crash may leave the beginning of a line. Its row is sent again. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(dirname(path), constants.O_RDONLY);
+  await folder.sync().finally(() => folder.close());
+}
+
+/** A crash may leave the beginning of a line, of any length. Its row is sent again. */
 async function cutTornLine(handle: FileHandle): Promise<void> {
   const { size } = await handle.stat();
-  const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
-  await handle.read(tail, 0, tail.length, size - tail.length);
-  const end = tail.lastIndexOf(0x0a) + 1;
-  if (end < tail.length && (end > 0 || size === tail.length)) await handle.truncate(size - tail.length + end);
+  for (let end = size; end > 0; end -= TAIL_BYTES) {
+    const tail = Buffer.alloc(Math.min(end, TAIL_BYTES));
+    await handle.read(tail, 0, tail.length, end - tail.length);
+    const newline = tail.lastIndexOf(NEWLINE);
+    if (newline < 0) continue;
+    const whole = end - tail.length + newline + 1;
+    if (whole < size) await handle.truncate(whole);
+    return;
+  }
+  if (size > 0) await handle.truncate(0);
 }

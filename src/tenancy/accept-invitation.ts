@@ -44,7 +44,7 @@ export class InvitationAcceptance {
     const keys = await this.#keyring.of(link.tenantId);
     return {
       tenantName: found.tenantName,
-      email: openEmail(keys, link.tenantId, found.invitation.id, found.invitation.email),
+      email: openEmail(keys, link.tenantId, found.invitation),
       isAccepted: found.invitation.member_id !== null,
     };
   }

@@ -3,8 +3,9 @@ import { isRole, type Role } from "../access/role.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { isJsonObject, type Json } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
-import { open, seal } from "../crypto/sealed.js";
+import { open, SealBroken, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
@@ -59,7 +60,7 @@ export async function createInvitation(
   const actor = actorOf(caller);
   const row = {
     id,
-    email: sealEmail(keys, tx.tenantId, id, email),
+    email: sealEmail(keys, tx.tenantId, id, email, role),
     role,
     expires_at: new Date(tx.now.getTime() + LIFETIME_MS),
     created_by: actor.id,
@@ -117,12 +118,36 @@ export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid
   writeLog(tx, logEntry(actorOf(caller), "invitation", id, "delete"));
 }
 
-export function openEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, sealed: Uint8Array): string {
-  return open(keys.data, { tenantId, entity: id, field: "email" }, sealed).toString();
+/** What is sealed of an invitation, as it is stored. */
+type Invited = Pick<InvitationRow, "id" | "email" | "role">;
+
+/**
+ * The address that an invitation is for.
+ * @throws {SealBroken} if no server invited it to this role: the column alone could be changed by the owner of the
+ *   database. Invitations of earlier releases have the address only; an invitation cannot give the role OWNER.
+ */
+export function openEmail(keys: TenantKeys, tenantId: TenantId, { id, email, role }: Invited): string {
+  const text = open(keys.data, { tenantId, entity: id, field: "email" }, email).toString();
+  const { email: address, role: sealed } = sealedParts(text);
+  if (role === "OWNER" || (sealed !== undefined && sealed !== role)) {
+    throw new SealBroken("the role of an invitation was changed in the database");
+  }
+  return address;
 }
 
-function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string): Buffer {
-  return seal(keys.data, { tenantId, entity: id, field: "email" }, Buffer.from(email));
+function sealedParts(text: string): { readonly email: string; readonly role: string | undefined } {
+  try {
+    const parts: Json = JSON.parse(text);
+    if (isJsonObject(parts)) return { email: String(parts.email), role: String(parts.role) };
+  } catch {
+    // An address is no JSON.
+  }
+  return { email: text, role: undefined };
+}
+
+function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string, role: Role): Buffer {
+  const content = JSON.stringify({ email, role });
+  return seal(keys.data, { tenantId, entity: id, field: "email" }, Buffer.from(content));
 }
 
 /** Queues the message with the link. */
@@ -135,7 +160,7 @@ function invitationOf(keys: TenantKeys, { tenantId, now }: Transaction, row: Inv
   if (!isRole(row.role)) throw new Error("an invitation to an unknown role is stored");
   return {
     id: row.id,
-    email: openEmail(keys, tenantId, row.id, row.email),
+    email: openEmail(keys, tenantId, row),
     status: row.expires_at > now ? "PENDING" : "EXPIRED",
     role: row.role,
     expiresAt: row.expires_at,

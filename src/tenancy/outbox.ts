@@ -73,7 +73,7 @@ export class Outbox {
     const name = tenant.name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
     const url = `${publicUrl}${INVITATION_PATH}/${link.text.reveal()}`;
     return {
-      to: openEmail(keys, tenantId, invitation.id, invitation.email),
+      to: openEmail(keys, tenantId, invitation),
       subject: `Invitation to ${name}`,
       text: new Sensitive(textOf(name, url, invitation.expires_at)),
       html: new Sensitive(htmlOf(name, url, invitation.expires_at)),

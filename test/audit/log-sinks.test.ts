@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { TenantId } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { logSinkJob } from "../../src/jobs/log-sinks.js";
@@ -103,6 +103,28 @@ describe("a file", () => {
     await sealedTenant("file");
     await sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 })).run();
     expect((await kindsIn(path)).slice(0, 3)).toEqual(["row", "row", "row"]);
+  });
+
+  it("continues after a crash in the middle of a line that is longer than what is read at once", async () => {
+    const path = await newPath();
+    await writeFile(path, `{"kind":"row"}\n{"kind":"${"x".repeat(200_000)}`);
+    await sealedTenant("file");
+    await sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 })).run();
+    expect((await kindsIn(path)).slice(0, 3)).toEqual(["row", "row", "row"]);
+  });
+
+  it("that cannot be written costs the database nothing while it rests", async () => {
+    const path = join(await newPath(), "nowhere");
+    await sealedTenant("file");
+    const broken = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
+    await broken.run();
+    const due = vi.spyOn(ledger.database, "due");
+    ledger.clock.time += MINUTE;
+    await broken.run();
+    expect(due).not.toHaveBeenCalled();
+    due.mockRestore();
+    expect(broken.states).toHaveLength(1);
+    expect(broken.lag[1]).toBe((broken.lag[0] ?? 0) + 60);
   });
 
   it("is renamed once it is large, and the oldest are removed", async () => {

@@ -23,6 +23,8 @@ describe("a reason", () => {
     ["500 characters beyond the BMP", "\u{1f600}".repeat(500), "\u{1f600}".repeat(500)],
     ["decomposed letters", "cafe\u0301", "caf\u00e9"],
     ["a long number that is no card's", "order 4111111111111112", "order 4111111111111112"],
+    ["the number of an acquirer's reference", "refund 74537604221222132710572", "refund 74537604221222132710572"],
+    ["a card number within a longer number", "entry 9941111111111111117", "entry 9941111111111111117"],
     ["nine digits in other groups", "call 12 34567 89", "call 12 34567 89"],
   ])("may have %s", (_name, sent, stored) => {
     expect(outcomeOf(sent)).toBe(stored);
@@ -52,6 +54,9 @@ describe("a reason", () => {
       [..."4111111111111111"].map((d) => String.fromCodePoint(0x660 + Number(d))).join(""),
     ],
     ["a card number after a year", "in 2026 4111 1111 1111 1111"],
+    ["a card number at the end of a longer number", "for 994111111111111111"],
+    ["a card number with its expiry and code behind it", "for 41111111111111111226123"],
+    ["a card number of 15 digits in front of a longer number", "for 3782822463100051226"],
     ["a social security number", "person 123-45-6789"],
     ["nine digits", "person 123456789"],
     ["one of our keys", "with key_prod_pvt_abc"],

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { RefusedKeys } from "../../src/audit/refused-keys.js";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
@@ -51,10 +51,12 @@ describe("refused keys", () => {
 
   it("of a tenant that does not exist leave nothing", async () => {
     const tenantId = newTenantId();
-    const keys = new RefusedKeys({ ...ledger, onLost: () => {} });
+    let unknown = 0;
+    const keys = new RefusedKeys({ ...ledger, onLost: () => {}, onUnknown: () => (unknown += 1) });
     keys.note(refused(tenantId, "a"));
     await keys.settle();
     expect(await refusalsOf(tenantId)).toEqual([]);
+    expect(unknown).toBe(1);
   });
 
   it("beyond the queue are counted as lost, and the others written", async () => {
@@ -65,6 +67,21 @@ describe("refused keys", () => {
     for (let n = 0; n < 12_000; n += 1) keys.note(refused(newTenantId(), "made up"));
     expect(lost).toBe(12_001 - 5_000);
     await keys.settle();
+    expect(await refusalsOf(tenantId)).toHaveLength(1);
+  });
+
+  it("of tenants that do not exist do not keep those of others from being noted", async () => {
+    const tenantId = await ledger.newTenant();
+    let lost = 0;
+    let unknown = 0;
+    const keys = new RefusedKeys({ ...ledger, onLost: () => (lost += 1), onUnknown: () => (unknown += 1) });
+    for (let burst = 1; burst <= 3; burst += 1) {
+      for (let n = 0; n < 4_000; n += 1) keys.note(refused(newTenantId(), "made up"));
+      await vi.waitFor(() => expect(unknown).toBe(burst * 4_000), { timeout: 20_000, interval: 200 });
+    }
+    keys.note(refused(tenantId, "a real one"));
+    await keys.settle();
+    expect(lost).toBe(0);
     expect(await refusalsOf(tenantId)).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nextLink } from "../support/mail.js";
 import { connect, openShop } from "../support/payments.js";
 import { type RestClient, restClient } from "../support/rest.js";
 import { openStored, type Stored } from "../support/stored.js";
@@ -216,5 +217,19 @@ describe("other stored data of a tenant", () => {
     const connection = await connect(tenant);
     await edit(`update connections set accepted_currencies = '{EUR}' where id = '${connection}'`);
     expect((await tenant.manage("GET", `/orchestration/connections/${connection}`)).status).toBe(500);
+  });
+});
+
+describe("an invitation", () => {
+  it.each(["OWNER", "ADMIN"])("that was changed to the role %s makes no member", async (role) => {
+    const email = `invited-${role.toLowerCase()}-${tenant.id.slice(-12)}@example.com`;
+    const invited = { body: { email, role: "DEVELOPER" } };
+    const { body } = await tenant.manage("POST", "/tenants/self/invitations", invited);
+    const link = await nextLink(email, 0);
+    await edit(`update invitations set role = '${role}' where id = '${body.id}'`);
+    expect((await fetch(link, { method: "POST" })).status).toBe(500);
+    expect(JSON.stringify((await tenant.manage("GET", "/tenants/self/members?size=50")).body)).not.toContain(email);
+    await edit(`update invitations set role = 'DEVELOPER' where id = '${body.id}'`);
+    expect((await fetch(link, { method: "POST" })).status).toBe(200);
   });
 });

@@ -125,6 +125,35 @@ describe("people do not go around their role", () => {
     expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);
   });
 
+  it("by an application that may write the mask by which it then reads", async () => {
+    const rights = [
+      { permissions: ["token:read", "token:update"] },
+      { rules: [{ priority: 1, container: "/", transform: "mask", permissions: ["token:read", "token:update"] }] },
+    ];
+    for (const role of ["OWNER", "ADMIN", "DEVELOPER"] as const) {
+      for (const given of rights) {
+        const definition = { name: "A", type: "private", ...given };
+        const { status, body } = await as(role).call("ApplicationService/CreateApplication", definition);
+        expect(status).toBe(403);
+        expect(body.message).toContain("token:update");
+      }
+    }
+    const rule = (permissions: string[], transform: string) => ({
+      priority: 1,
+      container: "/",
+      transform,
+      permissions,
+    });
+    const allowed = [
+      { type: "public", permissions: ["token:create", "token:update"] },
+      { type: "private", rules: [rule(["token:update"], "redact"), { ...rule(["token:read"], "mask"), priority: 2 }] },
+    ];
+    for (const given of allowed) {
+      const { status } = await as("DEVELOPER").call("ApplicationService/CreateApplication", { name: "A", ...given });
+      expect(status).toBe(200);
+    }
+  });
+
   it("by a new key, a proxy, a reactor or a formula of an application that sees values", async () => {
     const strong = await tenant.backEnd();
     const application = { id: strong.id };
@@ -187,6 +216,43 @@ describe("people do not go around their role", () => {
     expect(own.body.key).toMatch(/^key_prod_prx_/);
     expect((await as("DEVELOPER").call("ProxyService/DeleteProxy", { id: own.body.id })).status).toBe(200);
     expect((await as("ADMIN").call("ProxyService/DeleteProxy", { id: proxy.id })).status).toBe(200);
+  });
+
+  it("by changing what others created, as a DEVELOPER", async () => {
+    const code = "module.exports = async () => ({ raw: 1 });";
+    const permissions = ["token:create"];
+    const make = async (path: string, body: object) => (await tenant.manage("POST", path, { body })).body.id;
+    const proxy = await make("/proxies", { name: "P", destination_url: "https://example.com" });
+    const reactor = await make("/reactors", { name: "R", code });
+    const formula = await make("/reactor-formulas", { name: "F", type: "private", code });
+    const shop = await make("/applications", { name: "A", type: "public", permissions });
+    const evil = { name: "P", destinationUrl: "https://evil.example" };
+    const changes = (from: Record<"proxy" | "reactor" | "formula" | "shop", string>): [string, object][] => [
+      ["ProxyService/UpdateProxy", { id: from.proxy, ...evil, updateMask: "destinationUrl" }],
+      ["ProxyService/ReplaceProxy", { id: from.proxy, ...evil }],
+      ["ReactorService/UpdateReactor", { id: from.reactor, code, updateMask: "code" }],
+      ["ReactorService/ReplaceReactor", { id: from.reactor, name: "R", code }],
+      ["ReactorFormulaService/ReplaceReactorFormula", { id: from.formula, name: "F", type: "private", code }],
+      ["ApplicationService/UpdateApplication", { id: from.shop, name: "B", permissions }],
+    ];
+    for (const [operation, change] of changes({ proxy, reactor, formula, shop })) {
+      const { status, body } = await as("DEVELOPER").call(operation, change);
+      expect({ operation, status, message: body.message }).toMatchObject({
+        status: 403,
+        message: expect.stringContaining("what you created"),
+      });
+    }
+    const created = async (operation: string, body: object) => (await as("DEVELOPER").call(operation, body)).body.id;
+    const own = {
+      proxy: await created("ProxyService/CreateProxy", { name: "P", destinationUrl: "https://example.com" }),
+      reactor: await created("ReactorService/CreateReactor", { name: "R", code }),
+      formula: await created("ReactorFormulaService/CreateReactorFormula", { name: "F", type: "private", code }),
+      shop: await created("ApplicationService/CreateApplication", { name: "A", type: "public", permissions }),
+    };
+    for (const [operation, change] of changes(own)) {
+      const { status, body } = await as("DEVELOPER").call(operation, change);
+      expect(status, `${operation} ${JSON.stringify(body)}`).toBe(200);
+    }
   });
 
   it("by changing themselves or the OWNER", async () => {

@@ -107,6 +107,13 @@ describe("a mailed link", () => {
     expect(signInLinks(unknown)).toEqual([]);
   });
 
+  it("is mailed to the address as the member has it, whatever its case in the request", async () => {
+    const email = await member();
+    await new TestBrowser().call(ASK, { email: email.toUpperCase(), tenantId: tenant.id });
+    await nextSignInLink(email);
+    expect(signInLinks(email.toUpperCase())).toEqual([]);
+  });
+
   it.each(["", "lnk_x", "key_prod_mgt_x", "a".repeat(300)])("is refused as %j with the field", async (link) => {
     const refused = await new TestBrowser().call(TAKE, { link });
     expect(refused).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
@@ -239,8 +246,11 @@ describe("a sign-in", () => {
     const other = await newTenant();
     const browser = await signedIn(tenant.id, "owner@example.com");
     const before = browser.cookieHeader();
+    const { body: first } = await browser.call(WHO);
     const moved = await browser.call("SignInService/SwitchTenant", { tenantId: other.id });
     expect(moved.body).toMatchObject({ tenantId: other.id, role: "OWNER" });
+    // Switching to and fro does not make a sign-in longer than 12 hours.
+    expect(moved.body.signIn.expiresAt).toBe(first.signIn.expiresAt);
     expect((await browser.call(WHO)).body.tenantId).toBe(other.id);
     expect((await browser.call(WHO, {}, { headers: { Cookie: before } })).status).toBe(401);
     const admin = await signedIn(tenant.id, await member());

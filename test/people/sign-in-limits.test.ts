@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SignInLimits } from "../../src/people/sign-in-limits.js";
 
 /** How many of some links are allowed. */
@@ -25,6 +25,27 @@ describe("mailed links", () => {
   it("are 200 a minute for the vault", async () => {
     const limits = new SignInLimits();
     expect(await allowed(250, (index) => limits.allowsLink("t", `${index}@example.com`, `${index}`))).toBe(200);
-    expect(await limits.allowsOpenId()).toBe(false);
+    expect(await limits.allowsOpenId("network")).toBe(false);
+  });
+
+  it("beyond those of a network use up nothing of the vault's", async () => {
+    const limits = new SignInLimits();
+    await allowed(300, (index) => limits.allowsLink("t", `${index}@example.com`, "network"));
+    await allowed(300, () => limits.allowsOpenId("network"));
+    expect(await limits.allowsLink("t", "ada@example.com", "another network")).toBe(true);
+    expect(await limits.allowsOpenId("another network")).toBe(true);
+  });
+
+  it("beyond those of the vault cost a network nothing, and take no memory for it", async () => {
+    vi.useFakeTimers();
+    try {
+      const limits = new SignInLimits();
+      await allowed(200, (index) => limits.allowsLink("t", `${index}@example.com`, `${index}`));
+      expect(await allowed(30, (index) => limits.allowsLink("t", `n${index}@example.com`, "network"))).toBe(0);
+      vi.advanceTimersByTime(61_000);
+      expect(await allowed(30, (index) => limits.allowsLink("t", `n${index}@example.com`, "network"))).toBe(20);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

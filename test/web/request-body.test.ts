@@ -33,6 +33,13 @@ describe("a body with elements", () => {
     expect(fill(withId("order-1"), valueFor)).toMatchObject({ id: "order-1" });
   });
 
+  it("cannot choose the fingerprint, by which single digits could be guessed", () => {
+    for (const expression of ["{{ data.number | slice: 8, 1 }}", "{{ data.number }}", 5]) {
+      const body = { type: "card", data: { number }, fingerprint_expression: expression };
+      expect(() => fill(body, valueFor)).toThrow("body.fingerprint_expression cannot be chosen by a page");
+    }
+  });
+
   it("is JSON of bounded depth, and its errors name no value", () => {
     expect(() => fill({ a: undefined }, valueFor)).toThrow("body.a is not a JSON value");
     expect(() => fill({ a: Number.NaN }, valueFor)).toThrow("body.a is not a JSON value");
@@ -47,6 +54,7 @@ describe("what a page gets of an answer", () => {
     const body = { a: number, b: [{ type: "card", data: { number }, mask: "{{ data.number }}" }] };
     const token = {
       ...{ id: "1", type: "card", data: "4242424242424242", mask: "{{ data.number }}", search_indexes: ["x"] },
+      fingerprint: "of the number",
       ...{ metadata: { order: "7" }, card: { bin: "42424242", last4: "4242" }, unexpected: "4242424242424242" },
     };
     expect(shownAnswer(body, { a: "id-1", b: [token], extra: "4242424242424242" })).toEqual({

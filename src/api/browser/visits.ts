@@ -4,7 +4,7 @@ import { Fault } from "../../base/fault.js";
 import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
 import { auditOf } from "../audit-of.js";
 import type { ReadClient } from "../client-address.js";
-import { clientClassOf } from "./client-class.js";
+import { browserNameOf } from "./browser-name.js";
 
 /** The header that our pages add to each call. A form cannot send it, and other origins' scripts get no permission to. */
 const OUR_HEADER = "x-cloakroom-console";
@@ -55,7 +55,7 @@ export function createVisits({ address, readAddress, readClient }: VisitParts): 
           return readClient(request);
         },
         get client() {
-          return clientClassOf(headers["user-agent"]);
+          return browserNameOf(headers["user-agent"]);
         },
         isIdle: headers[IDLE_HEADER] !== undefined,
         get context() {

@@ -8,9 +8,12 @@ export class BodyRefused extends Error {
 }
 
 const DEEPEST = 64;
-/** What of a token the page may see. Its data and mask could hold the value, by an expression that the page wrote. */
+/**
+ * What of a token the page may see. Its data and mask could hold the value, by an expression that the page wrote. With a
+ * fingerprint, the page could find the digits between bin and last four by tokenizing guesses: there are 1,000.
+ */
 const SHOWN = [
-  ...["id", "type", "tenant_id", "fingerprint", "containers", "metadata", "expires_at", "created_at", "created_by"],
+  ...["id", "type", "tenant_id", "containers", "metadata", "expires_at", "created_at", "created_by"],
   ...["card", "bank", "_extras"],
 ];
 
@@ -56,9 +59,16 @@ function leaf(value: unknown, place: string): Json {
   throw new BodyRefused(`${place} is not a JSON value`);
 }
 
-/** Beside its data, a token's fields appear in answers: no element there, and no id that an expression makes of it. */
+/**
+ * Beside its data, a token's fields appear in answers: no element there, and no id that an expression makes of it. Nor a
+ * fingerprint that the page chooses: equal ones give the same id to deduplicated tokens, so a page that takes one digit
+ * at a time would find all of them.
+ */
 function requirePlain(value: unknown, place: string, name: string): void {
   if (hasElement(value)) throw new BodyRefused(`${place} cannot hold an element: only data is stored protected`);
+  if (name === "fingerprint_expression" && value !== null) {
+    throw new BodyRefused(`${place} cannot be chosen by a page: leave it out`);
+  }
   if (name !== "id" || typeof value !== "string" || !value.includes("{{")) return;
   if (/^[^{}]*\{\{[^{}]*\|\s*alias_[a-z_]+[^{}|]*\}\}[^{}]*$/.test(value)) return;
   throw new BodyRefused(`${place} may use an expression only if it ends in an alias filter`);

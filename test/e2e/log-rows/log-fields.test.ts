@@ -391,4 +391,23 @@ describe("a key that is not valid", () => {
     });
     expect(refusals.at(-1)).not.toHaveProperty("actor_id");
   });
+  it("leaves one for a proxy's key, too", async () => {
+    const own = await newTenant();
+    if (!isTenantId(own.id)) throw new Error("the tenant has no id");
+    const key = newKey("prx", own.id).text.reveal();
+    const headers = { "BT-API-KEY": (await own.backEnd()).key, "BT-PROXY-KEY": key };
+    expect((await fetch(`${inject("serverUrl")}/proxy`, { headers })).status).toBe(404);
+    const refusals = await vi.waitFor(
+      async () => {
+        const rows = await listed(own, "&outcome=denied");
+        expect(rows).toHaveLength(1);
+        return rows;
+      },
+      { timeout: 10_000, interval: 200 },
+    );
+    expect(refusals[0]).toMatchObject({
+      ...{ entity_type: "proxy", operation: "refuse", code: "unauthenticated", source_ip: "127.0.0.1" },
+      ...{ message: "Proxy refused: not valid", entity_id: expect.stringMatching(/^[0-9a-f]{16}$/) },
+    });
+  });
 });

@@ -220,7 +220,7 @@ describe("who may call a proxy", () => {
       const { status, body } = await rawCall([...head, "Content-Length: 4900000"], "{");
       expect([status, JSON.parse(body.toString()).proxy_error.code]).toEqual([403, "permission_denied"]);
     }
-    const { body } = await tenant.manage("GET", "/logs?entity_type=proxy&size=2");
+    const { body } = await tenant.manage("GET", `/logs?entity_type=proxy&actor_id=${reader.id}&size=2`);
     expect(body.data).toEqual(
       [id, "*"]
         .map((entity) => expect.objectContaining({ entity_id: entity, operation: "refuse", actor_id: reader.id }))

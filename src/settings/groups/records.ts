@@ -1,0 +1,32 @@
+import { optional, text, whole } from "../setting.js";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const RECORDS = {
+  LOG_LEVEL: text(
+    LOG_LEVELS.map((level) => `\`${level}\``).join(", "),
+    "info",
+    "Least severe lines of the operator's log, which goes to standard output.",
+  ),
+  LOG_RETENTION_DAYS: whole(
+    400,
+    [0, 36_500],
+    "Days that the log rows of tenants are kept. 0 keeps all. PCI DSS 10.5.1 asks for 12 months: below 365, `cloakroom doctor` warns.",
+  ),
+  LOG_ADDRESSES: text(
+    "`full`, `truncated` or `none`",
+    "full",
+    "How much of client addresses the log rows of tenants keep. `truncated` keeps the network: /24 of IPv4, /48 of IPv6. PCI DSS 10.2.2 asks for the origin of each event, which `none` leaves out.",
+  ),
+  INCLUDED_MONTHLY_ACTIVE_TOKENS: whole(
+    0,
+    [0, 1_000_000_000_000],
+    "Number of monthly active tokens that a tenant's usage report shows as included.",
+  ),
+  BIN_TABLE_FILE: optional(
+    "JSON file",
+    "none",
+    "What you know of card issuers. See [Card issuers](operations.md#card-issuers).",
+  ),
+};

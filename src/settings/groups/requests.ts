@@ -1,0 +1,39 @@
+import { DOCUMENTED_POINTS, WINDOW_SECONDS } from "../../rate-limits/rate-scope.js";
+import { optional, secret, text, whole } from "../setting.js";
+
+const MB = 1024 * 1024;
+
+export const REQUESTS = {
+  BODY_LIMIT_BYTES: whole(
+    5 * MB,
+    [1_024, 100 * MB],
+    "Largest request body in bytes. `/proxy` has limits of its own: 5 MB for text, which is searched for references, and for bodies that a transform reads. Other bodies stream through it.",
+  ),
+  REQUEST_TIMEOUT_MS: whole(
+    30_000,
+    [1_000, 600_000],
+    "Longest deadline in milliseconds that an RPC call can set. A call that sets none has none.",
+  ),
+  RATE_LIMITS: optional(
+    "`off`, or `scope=requests` separated by commas",
+    `\`${documentedLimits()}\``,
+    `Requests of one client in ${WINDOW_SECONDS} seconds, by scope. Scopes that are left out keep their default.`,
+  ),
+  REDIS_URL: secret(
+    "`redis://` or `rediss://` URL",
+    "each process counts by itself",
+    "Valkey or Redis in which replicas share the counters of rate limits.",
+  ),
+  RPC_FAST_PATH: text(
+    "`on` or `off`",
+    "on",
+    "`off` sends unary calls over gRPC, gRPC-Web and Connect through the general handlers, which are slower.",
+  ),
+};
+
+/** The default limits, in the form of `CLOAKROOM_RATE_LIMITS`. */
+function documentedLimits(): string {
+  return Object.entries(DOCUMENTED_POINTS)
+    .map(([scope, requests]) => `${scope}=${requests}`)
+    .join(",");
+}
