@@ -94,7 +94,7 @@ describe("errors", () => {
   it("appear on leaving, in the language of the group, and go when the entry is right", async () => {
     const page = await openCard(', locale: "de"');
     const frame = await fieldFrame(page, "cardNumber");
-    const input = frame.locator("input");
+    const input = frame.locator("#field");
     await input.pressSequentially("4242424242424241");
     expect(await input.getAttribute("aria-invalid")).toBeNull();
     await input.blur();
