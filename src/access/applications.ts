@@ -88,7 +88,7 @@ export async function listApplications(
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
 
-/** Replaces name, permissions, rules and allowed origins. The type cannot change. */
+/** Replaces name, permissions and rules, and the allowed origins if the draft has them. The type cannot change. */
 export async function replaceApplication(
   tx: Transaction,
   keys: TenantKeys,
@@ -98,7 +98,7 @@ export async function replaceApplication(
 ): Promise<Application> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
-  const rights = namedRights(found.type, draft);
+  const rights = namedRights(found.type, { allowedOrigins: found.allowedOrigins, ...draft });
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   tx.enqueue(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
