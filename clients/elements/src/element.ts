@@ -1,5 +1,6 @@
 import { ElementsError } from "./error.js";
 import { fieldsOf, type OpenFrame, openFrame } from "./frame.js";
+import { LABELS } from "./labels.js";
 import type {
   ElementOptions,
   FieldCommand,
@@ -184,7 +185,11 @@ export class SecureElement {
     if (this.#place !== place || this.#mounts !== mount) return;
     this.#frame = openFrame(place, {
       ...{ baseUrl: this.#group.baseUrl, keyName, type: this.type, nonce: this.#group.nonce, id: this.$element },
-      ...{ title: this.#options.label ?? TITLES[this.type], isHidden: false },
+      ...{
+        title: this.#options.label ?? LABELS[this.#group.locale][this.type],
+        locale: this.#group.locale,
+        isHidden: false,
+      },
       init: () => this.#init(place),
       onPort: (port) => {
         this.#port = port;
@@ -259,15 +264,6 @@ export class SecureElement {
     return this.#options.height ?? (this.#options.showError ? "4rem" : "2.5rem");
   }
 }
-
-const TITLES: Readonly<Record<FieldType, string>> = {
-  cardNumber: "Card number",
-  cardExpirationDate: "Expiration date",
-  cardVerificationCode: "Verification code",
-  card: "Card",
-  text: "Secure field",
-  reveal: "Protected value",
-};
 
 /** The options of an element that its frame gets. */
 function frameOptions({ height: _, ...options }: CreateOptions): ElementOptions {

@@ -99,6 +99,7 @@ function createInput(kind: EntryKind, options: EntryOptions): HTMLInputElement {
 
 /** Formats while a person types. The caret stays behind the character that it was behind. */
 function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyped: boolean) => void): void {
+  input.addEventListener("beforeinput", (event) => insertFormatted(input, kind, event));
   input.addEventListener("beforeinput", (event) => {
     const { selectionStart: start, selectionEnd: end } = input;
     if (event.inputType !== "deleteContentBackward" || start === null || start !== end) return;
@@ -121,6 +122,22 @@ function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyp
   };
   input.addEventListener("input", format);
   input.addEventListener("compositionend", format);
+}
+
+/**
+ * Inserts what is typed together with the gaps beside it, as one edit of the browser: setting the value would break undo.
+ * An edit that changes other parts of the text too is left to the formatting afterwards.
+ */
+function insertFormatted(input: HTMLInputElement, kind: EntryKind, event: InputEvent): void {
+  const { value, selectionStart: start, selectionEnd: end } = input;
+  const { data } = event;
+  if (event.inputType !== "insertText" || event.isComposing || data === null || start === null || end === null) return;
+  const [before, after] = [value.slice(0, start), value.slice(end)];
+  const text = kind.format(before + data + after);
+  const piece = text.slice(start, text.length - after.length);
+  if (piece === data || before + piece + after !== text) return;
+  // Fires this event again, with a text that needs nothing.
+  if (document.execCommand("insertText", false, piece)) event.preventDefault();
 }
 
 /** Digits of other scripts count as the ASCII digits that replace them. */

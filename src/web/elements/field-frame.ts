@@ -8,6 +8,7 @@ import {
   textKind,
   verificationCodeKind,
 } from "./entry-kinds.js";
+import { createHiddenInputs, type FilledType } from "./hidden-inputs.js";
 import { TEXTS, type Texts } from "./locales.js";
 import { applyStyle } from "./styles.js";
 
@@ -21,6 +22,8 @@ export interface FieldFrame {
   focus(): void;
   blur(): void;
   clear(): void;
+  /** Takes what a browser filled in elsewhere. What a person has typed stays. */
+  fill(text: string): void;
   /** Shows what is wrong, as after a submit. */
   judge(): void;
   update(options: ElementOptions): void;
@@ -33,6 +36,9 @@ export interface FieldHooks {
   onCodeLengths(lengths: readonly number[]): void;
   /** A person has completed the frame. */
   onFull(): void;
+  onFocus(): void;
+  /** A browser has filled in another field's part of a card. */
+  onFilled(type: FilledType, text: string): void;
 }
 
 interface Part {
@@ -75,6 +81,10 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
     clear() {
       for (const { entry } of parts) entry.setText("");
     },
+    fill(text) {
+      const [only] = parts;
+      if (only?.entry.input.value === "") only.entry.setText(text);
+    },
     judge() {
       for (const { entry } of parts) entry.judge(true);
       report();
@@ -93,7 +103,7 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
   };
   const warn = (message: string) => hooks.send({ type: "warning", message });
   applyStyle(sheet, options.style, warn);
-  attach(parts, hooks, report);
+  attach(parts, hooks, report, type === "cardNumber" ? createHiddenInputs(hooks.onFilled) : []);
   return frame;
 }
 
@@ -115,14 +125,26 @@ function relabel({ input, parts: [shown] }: Entry, { label, placeholder, isDisab
 }
 
 /** Puts the inputs into a form, which browsers and password managers fill as one. */
-function attach(parts: readonly Part[], hooks: FieldHooks, report: () => void): void {
+function attach(
+  parts: readonly Part[],
+  hooks: FieldHooks,
+  report: () => void,
+  hidden: readonly HTMLInputElement[],
+): void {
   const form = document.createElement("form");
   form.noValidate = true;
   form.addEventListener("submit", (event) => event.preventDefault());
   for (const { entry } of parts) {
     const { input } = entry;
-    input.addEventListener("focus", () => hooks.send({ type: "focus" }));
+    let isFocused = false;
+    input.addEventListener("focus", () => {
+      isFocused = true;
+      hooks.onFocus();
+      hooks.send({ type: "focus" });
+    });
     input.addEventListener("blur", () => {
+      if (!isFocused) return;
+      isFocused = false;
       entry.judge(false);
       report();
       hooks.send({ type: "blur" });
@@ -133,6 +155,7 @@ function attach(parts: readonly Part[], hooks: FieldHooks, report: () => void): 
     });
     form.append(...entry.parts);
   }
+  form.append(...hidden);
   document.body.replaceChildren(form);
 }
 

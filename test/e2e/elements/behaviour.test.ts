@@ -59,6 +59,17 @@ describe("typing a card number", () => {
     },
   );
 
+  it("can be undone and redone with the browser's keys", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    await input.pressSequentially("42424242");
+    await input.press("Control+z");
+    expect(await input.inputValue()).toBe("");
+    await input.press("Control+Shift+z");
+    expect(await input.inputValue()).toBe("4242 4242");
+    await page.close();
+  });
+
   it("tells the code's field the brand, and moves the focus on", async () => {
     const page = await openCard();
     await (await inputOf(page, "cardNumber")).pressSequentially("378282246310005");
@@ -183,6 +194,27 @@ describe("a field", () => {
     await expect.poll(() => input.inputValue()).toBe("");
     await page.evaluate("code.focus()");
     await expect.poll(() => inField(page, "cardVerificationCode", "document.activeElement === input")).toBe(true);
+    await page.close();
+  });
+
+  it("gives the focus up when another field gets it, also inside its own document", async () => {
+    const page = await openCard();
+    await (await inputOf(page, "cardNumber")).focus();
+    await (await inputOf(page, "cardExpirationDate")).focus();
+    await expect.poll(() => inField(page, "cardNumber", "document.activeElement === document.body")).toBe(true);
+    expect(await inField(page, "cardExpirationDate", "document.activeElement === input")).toBe(true);
+    const heard = `window.events.filter(({ field, type }) => field === "cardNumber" && /focus|blur/.test(type)).map(({ type }) => type)`;
+    expect(await page.evaluate(heard)).toEqual(["focus", "blur"]);
+    await page.close();
+  });
+
+  it("has its name in the title of its frame and document, in the language of the group", async () => {
+    const page = await openCard(', locale: "fr"');
+    const frame = await fieldFrame(page, "cardVerificationCode");
+    const titles = await page.evaluate<string[]>(`[...document.querySelectorAll("iframe")].map(({ title }) => title)`);
+    expect(titles).toEqual(expect.arrayContaining(["Numéro de carte", "Code de sécurité", "Connexion sécurisée"]));
+    // The page labels the node in English.
+    expect(await frame.title()).toBe("Verification code");
     await page.close();
   });
 
