@@ -9,7 +9,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { runNodeJs } from "@bufbuild/protoplugin";
 import { Messages } from "./client/messages.js";
-import { CLIENT_METHODS, RESOURCES } from "./client/names.js";
+import { CLIENT_METHODS, RESOURCES, SERVICES_OF_PAGES } from "./client/names.js";
 import { clientFile, clientMethodsFile, resourceFile } from "./client/resources.js";
 
 runNodeJs({
@@ -19,7 +19,7 @@ runNodeJs({
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: protoFile }));
     const files = [...registry.files].filter(({ proto }) => fileToGenerate.includes(proto.name));
     const services = new Map(files.flatMap(({ services }) => services).map((service) => [service.name, service]));
-    const known = [...RESOURCES.map(({ service }) => service), CLIENT_METHODS];
+    const known = [...RESOURCES.map(({ service }) => service), CLIENT_METHODS, ...SERVICES_OF_PAGES];
     const unknown = [...services.keys()].filter((name) => !known.includes(name));
     if (unknown.length > 0) throw new Error(`scripts/client/names.ts does not name ${unknown.join(", ")}`);
     const serviceOf = (name: string): DescService => {

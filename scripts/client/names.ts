@@ -29,6 +29,9 @@ export const RESOURCES: readonly ResourceName[] = [
   resource("InvitationService", "invitations", "Invitation"),
 ];
 
+/** Services that only the vault's own pages can call: they need cookies. */
+export const SERVICES_OF_PAGES: readonly string[] = ["SignInService"];
+
 /** The service whose methods are methods of the client itself. */
 export const CLIENT_METHODS = "TokenizeService";
 

@@ -37,6 +37,8 @@ export interface AccessRule {
   readonly scope: RuleScope;
   readonly transform: Transform;
   readonly permissions: readonly TokenPermission[];
+  /** Values in the clear are shown only to requests with a reason. */
+  readonly requiresReason: boolean;
 }
 
 /** A rule as a caller wrote it. */
@@ -47,6 +49,7 @@ export interface AccessRuleDraft {
   readonly conditions: readonly AccessCondition[];
   readonly transform: string | undefined;
   readonly permissions: readonly string[];
+  readonly requiresReason: boolean;
 }
 
 /** The rights that an application or a session should get. */
@@ -104,8 +107,12 @@ function parseRule(
     if (problem) report(`${path}.permissions[${index}]`, problem);
     return isTokenPermission(permission);
   });
+  const { description, priority, requiresReason } = draft;
+  if (requiresReason && transform !== "reveal") {
+    report(`${path}.requires_reason`, "must not be true without the transform reveal");
+  }
   if (!scope || transform === undefined || !isTransform(transform)) return [];
-  return [{ description: draft.description, priority: draft.priority, scope, transform, permissions }];
+  return [{ description, priority, scope, transform, permissions, requiresReason }];
 }
 
 function parseScope(
@@ -140,7 +147,8 @@ function permissionProblem(holder: ApplicationType | "session", permission: stri
 }
 
 /** A rule in its stored form. */
-export function writeRule({ description, priority, scope, transform, permissions }: AccessRule): JsonObject {
+export function writeRule(rule: AccessRule): JsonObject {
+  const { description, priority, scope, transform, permissions, requiresReason } = rule;
   return {
     ...(description === undefined ? {} : { description }),
     priority,
@@ -149,6 +157,7 @@ export function writeRule({ description, priority, scope, transform, permissions
       : { conditions: scope.conditions.map((condition): JsonObject => ({ ...condition })) }),
     transform,
     permissions: [...permissions],
+    ...(requiresReason ? { requires_reason: true } : {}),
   };
 }
 
@@ -161,6 +170,7 @@ export function readRule(stored: JsonObject): AccessRuleDraft {
     conditions: listOf(stored.conditions).flatMap(readCondition),
     transform: textOf(stored.transform),
     permissions: listOf(stored.permissions).flatMap((item) => textOf(item) ?? []),
+    requiresReason: stored.requires_reason === true,
   };
 }
 

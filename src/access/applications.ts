@@ -33,8 +33,10 @@ import {
   openApplication,
   type WithKey,
 } from "./application.js";
+import { actorOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
+import { requireGrantable, requireOwn } from "./role-rights.js";
 import { keyProof, type NamedRights, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if requested, its first key. */
@@ -92,13 +94,15 @@ export async function listApplications(
 export async function replaceApplication(
   tx: Transaction,
   keys: TenantKeys,
-  actor: Actor,
+  caller: Caller,
   id: Uuid,
   draft: ApplicationDraft,
 ): Promise<Application> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
   const rights = namedRights(found.type, { allowedOrigins: found.allowedOrigins, ...draft });
+  requireGrantable(caller, found.type, rights);
+  const actor = actorOf(caller);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   tx.enqueue(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
@@ -106,22 +110,27 @@ export async function replaceApplication(
 }
 
 /** Deletes an application and its keys, which stop working everywhere at once. */
-export async function removeApplication(tx: Transaction, actor: Actor, id: Uuid): Promise<void> {
+export async function removeApplication(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  const row = await tx.query(readApplication, id);
+  if (!row) throw notFound("application");
+  requireOwn(caller, row.created_by);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplication, id))) throw notFound("application");
-  writeLog(tx, logEntry(actor, "application", id, "delete"));
+  writeLog(tx, logEntry(actorOf(caller), "application", id, "delete"));
 }
 
 /** Makes another key for an application. Its value is known only here. */
 export async function createKey(
   tx: Transaction,
   keys: TenantKeys,
-  actor: Actor,
+  caller: Caller,
   applicationId: Uuid,
 ): Promise<WithKey<ApplicationKey>> {
   const found = await find(tx, keys, applicationId);
   if (!found) throw notFound("application");
-  return addKey(tx, keys, actor, found);
+  requireOwn(caller, found.createdBy);
+  requireGrantable(caller, found.type, found);
+  return addKey(tx, keys, actorOf(caller), found);
 }
 
 /**
@@ -131,11 +140,13 @@ export async function createKey(
 export async function regenerateKey(
   tx: Transaction,
   keys: TenantKeys,
-  actor: Actor,
+  caller: Caller,
   id: Uuid,
 ): Promise<WithKey<Application>> {
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
+  requireOwn(caller, found.createdBy);
+  requireGrantable(caller, found.type, found);
   const [only, ...others] = found.keys;
   if (!only || others.length > 0) {
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
@@ -145,6 +156,7 @@ export async function regenerateKey(
   if (!(await tx.query(deleteApplicationKey, { applicationId: id, id: only.id }))) {
     throw new Fault("conflict", "Another request has replaced or deleted the key meanwhile.");
   }
+  const actor = actorOf(caller);
   writeLog(tx, logEntry(actor, "application_key", only.id, "delete"));
   const { made, key } = addKey(tx, keys, actor, found);
   return { made: { ...found, keys: [made] }, key };
@@ -180,12 +192,15 @@ export async function listApplicationKeys(
 /** Deletes a key, which stops working everywhere at once. */
 export async function removeKey(
   tx: Transaction,
-  actor: Actor,
+  caller: Caller,
   place: { readonly applicationId: Uuid; readonly id: Uuid },
 ): Promise<void> {
+  const row = await tx.query(readApplicationKey, place);
+  if (!row) throw notFound("application key");
+  requireOwn(caller, row.created_by);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, place))) throw notFound("application key");
-  writeLog(tx, logEntry(actor, "application_key", place.id, "delete"));
+  writeLog(tx, logEntry(actorOf(caller), "application_key", place.id, "delete"));
 }
 
 /** @throws {Fault} validation_failed for rights or origins that the type cannot have. */

@@ -1,5 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { AuditContext } from "../audit/audit-context.js";
+import type { RefusedKey } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -10,7 +12,7 @@ import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
 import { findSession, type SessionRow } from "../store/sessions.js";
 import { type HeldRights, parseRights, readRule } from "./access-rule.js";
-import type { Caller } from "./caller.js";
+import type { Caller, KnownCaller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { type PresentedKey, parseKey } from "./key-text.js";
 import { isApplicationType } from "./permissions.js";
@@ -32,7 +34,7 @@ const UNVERIFIED_AT_ONCE = 32;
 const UNVERIFIED_WAITING = 2_000;
 
 interface Loaded {
-  readonly caller: Caller;
+  readonly caller: KnownCaller;
   readonly since: number;
   /** Whether its rights turned out to be old. It is then looked up as a key that was valid before. */
   readonly isOld?: boolean;
@@ -47,43 +49,59 @@ export class Authenticator {
   readonly #database: Database;
   readonly #keyring: TenantKeySource;
   readonly #clock: Clock;
+  readonly #onRefused: (refused: RefusedKey) => void;
   /** By a digest of the key, to keep the key's text out of memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
-  readonly #loading = new Map<string, Promise<Caller>>();
+  readonly #loading = new Map<string, Promise<KnownCaller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
 
-  /** @param keyring gets the revision at which a tenant's caller was found before the caller is used. */
-  constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
+  /**
+   * @param keyring gets the revision at which a tenant's caller was found before the caller is used.
+   * @param onRefused called for each request with a key that is well-formed and not valid.
+   */
+  constructor(
+    database: Database,
+    keyring: TenantKeySource,
+    clock: Clock,
+    onRefused: (refused: RefusedKey) => void = () => {},
+  ) {
     this.#database = database;
     this.#keyring = keyring;
     this.#clock = clock;
+    this.#onRefused = onRefused;
   }
 
   /**
    * @throws {Fault} unauthenticated for every invalid key, without a reason; unavailable if too many unverified keys
    * arrive.
    */
-  async authenticate(keyText: string | undefined): Promise<Caller> {
+  async authenticate(keyText: string | undefined, context: AuditContext): Promise<Caller> {
     if (!keyText) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
     const id = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(id);
-    if (known && this.#isFresh(known)) return known.caller;
+    if (known && this.#isFresh(known)) return { ...known.caller, context };
     let loading = this.#loading.get(id);
     if (!loading) {
       loading = this.#load(id, keyText, known !== undefined).finally(() => this.#loading.delete(id));
       this.#loading.set(id, loading);
     }
-    return loading;
+    try {
+      return { ...(await loading), context };
+    } catch (error) {
+      const key = error instanceof Fault && error.code === "unauthenticated" ? parseKey(keyText) : undefined;
+      if (key) this.#onRefused({ ...key, context });
+      throw error;
+    }
   }
 
   /**
    * An application of the tenant as a caller, for code that acts as the application.
    * @returns undefined if the application does not exist.
    */
-  async application(tenantId: TenantId, id: Uuid): Promise<Caller | undefined> {
+  async application(tenantId: TenantId, id: Uuid, context: AuditContext): Promise<Caller | undefined> {
     const name = `${tenantId} ${id}`;
     const known = this.#loaded.get(name);
-    if (known && this.#isFresh(known)) return known.caller;
+    if (known && this.#isFresh(known)) return { ...known.caller, context };
     const since = performance.now();
     const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findApplicationRights, id));
     if (!row) return undefined;
@@ -91,7 +109,7 @@ export class Authenticator {
     const caller = callerOf(keys, tenantId, row, undefined);
     this.#keyring.expect(tenantId, caller.revision);
     this.#loaded.set(name, { caller, since });
-    return caller;
+    return { ...caller, context };
   }
 
   forgetApplication(tenantId: TenantId, id: Uuid): void {
@@ -110,7 +128,7 @@ export class Authenticator {
     if (known) this.#loaded.set(id, { ...known, isOld: true });
   }
 
-  async #load(id: string, keyText: string, isKnown: boolean): Promise<Caller> {
+  async #load(id: string, keyText: string, isKnown: boolean): Promise<KnownCaller> {
     const key = parseKey(keyText);
     if (!key) throw unknownKey();
     if (!isKnown && this.#unverified.isFull) throw unavailable("too many keys that are not known come at once");
@@ -133,7 +151,7 @@ export class Authenticator {
     return performance.now() - Math.max(since, confirmedAt) < FRESH_MS;
   }
 
-  async #find(key: PresentedKey): Promise<Caller | undefined> {
+  async #find(key: PresentedKey): Promise<KnownCaller | undefined> {
     switch (key.kind) {
       case "pvt":
       case "pub":
@@ -157,7 +175,7 @@ export class Authenticator {
 }
 
 /** A session acts for its public application. It has no rights until it is authorized. */
-function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): Caller {
+function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): KnownCaller {
   const type = row.application_type;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const own = sessionRightsOf(keys, tenantId, row);
@@ -166,7 +184,7 @@ function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: Sess
   const rights = own && within ? own : NOTHING;
   return {
     tenantId,
-    application: { id: row.application_id, type },
+    principal: { kind: "application", id: row.application_id, type },
     keyId: undefined,
     session: { id: row.id, expiresAt: row.expires_at },
     grant: new Grant(rights, within && new Grant(within)),
@@ -196,13 +214,13 @@ function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRo
   });
 }
 
-function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): Caller {
+function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): KnownCaller {
   const { type } = row;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const rights = openRights(keys, tenantId, row.application_id, type, row);
   return {
     tenantId,
-    application: { id: row.application_id, type },
+    principal: { kind: "application", id: row.application_id, type },
     keyId,
     session: undefined,
     grant: new Grant(rights),

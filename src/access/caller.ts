@@ -1,15 +1,36 @@
 import type { Actor } from "../audit/actor.js";
+import type { AuditContext, Via } from "../audit/audit-context.js";
+import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Proof } from "../memory/memory-lease.js";
 import type { Grant } from "./grant.js";
 import type { ApplicationType } from "./permissions.js";
+import type { Role } from "./role.js";
 import type { TenantSettings } from "./tenant-settings.js";
 
-/** The holder of a request's key. */
+/** An application that calls with a key. */
+export interface ApplicationPrincipal {
+  readonly kind: "application";
+  readonly id: Uuid;
+  readonly type: ApplicationType;
+}
+
+/** A member that calls from a browser. */
+export interface PersonPrincipal {
+  readonly kind: "person";
+  readonly memberId: Uuid;
+  readonly userId: Uuid;
+  readonly role: Role;
+  readonly signInId: Uuid;
+  /** When the person last proved a second factor. */
+  readonly strongAt: Date | undefined;
+}
+
+/** The author of a request. */
 export interface Caller {
   readonly tenantId: TenantId;
-  readonly application: { readonly id: Uuid; readonly type: ApplicationType };
-  /** The application key of the request. Absent for sessions, and for code that acts as an application. */
+  readonly principal: ApplicationPrincipal | PersonPrincipal;
+  /** The application key of the request. Absent for people, sessions, and code that acts as an application. */
   readonly keyId: Uuid | undefined;
   /** A session acts as its public application, with rights of its own. */
   readonly session: { readonly id: Uuid; readonly expiresAt: Date } | undefined;
@@ -17,14 +38,39 @@ export interface Caller {
   readonly settings: TenantSettings;
   /** The tenant's revision at which the caller was read. It guards every transaction of the caller. */
   readonly revision: number;
+  /** What log rows say of the request. */
+  readonly context: AuditContext;
 }
 
-/** What a key proves about its holder. Decides how much memory its request bodies may take. */
-export function keyProofOf({ tenantId, application, session }: Caller): Proof {
-  return { kind: "key", tenantId, applicationId: application.id, sessionId: session?.id };
+/** A caller as it is known before its request, and remembered for others. */
+export type KnownCaller = Omit<Caller, "context">;
+
+/** What a credential proves about its holder. Decides how much memory its request bodies may take. */
+export function keyProofOf(caller: Caller): Proof {
+  const { tenantId, session } = caller;
+  return { kind: "key", tenantId, applicationId: actorOf(caller).id, sessionId: session?.id };
 }
 
-/** In the log a session acts as its public application. */
-export function actorOf(caller: Caller): Actor {
-  return { id: caller.application.id, type: "application" };
+/** In the log a session acts as its public application, and a person as a user by a sign-in. */
+export function actorOf({ principal, keyId, session, context }: Caller): Actor {
+  return principal.kind === "person"
+    ? { id: principal.userId, type: "user", keyId: principal.signInId, context }
+    : { id: principal.id, type: "application", keyId: keyId ?? session?.id, context };
+}
+
+/** The same caller acting through a proxy or reactor. */
+export function through(caller: Caller, via: Via): Caller {
+  return { ...caller, context: { ...caller.context, via } };
+}
+
+/** The application of a caller. @throws {Fault} permission_denied for a person. */
+export function applicationOf({ principal }: Pick<Caller, "principal">): ApplicationPrincipal {
+  if (principal.kind === "application") return principal;
+  throw new Fault("permission_denied", "Only the key of an application may do this.");
+}
+
+/** The person of a caller. @throws {Fault} permission_denied for the key of an application. */
+export function personOf({ principal }: Pick<Caller, "principal">): PersonPrincipal {
+  if (principal.kind === "person") return principal;
+  throw new Fault("permission_denied", "Only a person who is signed in may do this.");
 }

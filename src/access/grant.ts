@@ -73,10 +73,26 @@ export class Grant {
     return allowed && moreCareful(own, allowed);
   }
 
+  #ruleFor(permission: TokenPermission, token: TokenPlace): AccessRule | undefined {
+    return this.rules.find(({ permissions, scope }) => permissions.includes(permission) && matches(scope, token));
+  }
+
   #ownTransform(permission: TokenPermission, token: TokenPlace): Transform | undefined {
-    const rule = this.rules.find(({ permissions, scope }) => permissions.includes(permission) && matches(scope, token));
+    const rule = this.#ruleFor(permission, token);
     if (rule) return rule.transform;
     return this.#permissions.has(permission) ? IMPLICIT_TRANSFORM[permission] : undefined;
+  }
+
+  /** Whether the rule that decides over a token, or a rule that limits it, asks for a reason. */
+  asksReason(permission: TokenPermission, token: TokenPlace): boolean {
+    const rule = this.#ruleFor(permission, token);
+    return (rule?.requiresReason ?? false) || (this.#within?.asksReason(permission, token) ?? false);
+  }
+
+  /** Whether any rule with the permission asks for a reason. */
+  mayAskReason(permission: TokenPermission): boolean {
+    const asks = this.rules.some((rule) => rule.requiresReason && rule.permissions.includes(permission));
+    return asks || (this.#within?.mayAskReason(permission) ?? false);
   }
 
   /**

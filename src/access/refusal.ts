@@ -43,7 +43,11 @@ export function deniedWith(
   entityId: string,
   remark: string,
 ): Denied {
-  return new Denied(caller.tenantId, fault, logEntry(actorOf(caller), entityType, entityId, "refuse", remark));
+  return new Denied(
+    caller.tenantId,
+    fault,
+    logEntry(actorOf(caller), entityType, entityId, "refuse", { remark, outcome: "denied", code: fault.code }),
+  );
 }
 
 /**

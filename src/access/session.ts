@@ -17,7 +17,7 @@ import {
 } from "../store/sessions.js";
 import type { Transaction } from "../store/transaction.js";
 import { type AccessRuleDraft, type HeldRights, parseRights, writeRule } from "./access-rule.js";
-import { actorOf, type Caller } from "./caller.js";
+import { actorOf, applicationOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
 import { type Denied, denied, deniedWith } from "./refusal.js";
@@ -38,8 +38,8 @@ export interface NewSession {
 }
 
 /** The two operations on sessions require a kind of key instead of a permission. */
-export function isKeyOf(type: ApplicationType, { application, session }: Caller): boolean {
-  return application.type === type && session === undefined;
+export function isKeyOf(type: ApplicationType, { principal, session }: Caller): boolean {
+  return principal.kind === "application" && principal.type === type && session === undefined;
 }
 
 /** Denies a key of the wrong kind of application. */
@@ -58,7 +58,7 @@ export async function createSession(tx: Transaction, caller: Caller, keys: Tenan
     id,
     key_hash: hash,
     nonce_hash: hashOf(nonce),
-    application_id: caller.application.id,
+    application_id: applicationOf(caller).id,
     expires_at: expiresAt,
   };
   const rights = sealSessionRights(keys, tx.tenantId, { ...columns, authorized_by: null }, NO_RIGHTS);
@@ -101,12 +101,17 @@ export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: 
 
 function authorizationOf(
   keys: TenantKeys,
-  { tenantId, application }: Caller,
+  caller: Caller,
   session: SessionColumns,
   held: HeldRights,
   expiresAt: Date | undefined,
 ): SessionAuthorization {
-  const plain = { id: session.id, authorized_by: application.id, expires_at: expiresAt ?? session.expires_at };
+  const { tenantId } = caller;
+  const plain = {
+    id: session.id,
+    authorized_by: applicationOf(caller).id,
+    expires_at: expiresAt ?? session.expires_at,
+  };
   const rights = sealSessionRights(keys, tenantId, { ...session, ...plain }, held);
   const { permissions, rules } = rights ? NO_RIGHTS : held;
   return { ...plain, permissions, rules: rules.map(writeRule), rights };

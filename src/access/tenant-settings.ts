@@ -8,6 +8,8 @@ export interface TenantSettings {
   readonly disable_ephemeral_proxy: boolean;
   /** Stores tokens with the same content once. */
   readonly deduplicate_tokens: boolean;
+  /** Denies responses with values in the clear to requests without a reason. */
+  readonly require_reveal_reason: boolean;
 }
 
 /** Stored settings, with defaults for those that an older version did not know. */
@@ -17,5 +19,6 @@ export function readSettings(stored: JsonObject): TenantSettings {
     fingerprint_tokens: read("fingerprint_tokens"),
     disable_ephemeral_proxy: read("disable_ephemeral_proxy"),
     deduplicate_tokens: read("deduplicate_tokens"),
+    require_reveal_reason: read("require_reveal_reason"),
   };
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { hasOurCookie } from "./browser/visits.js";
 
 /** Headers that scripts may read beside the body. */
 const EXPOSED = [
@@ -32,6 +33,8 @@ export function createCors(origins: readonly string[]): Cors {
   const allow: Cors["allow"] = (request, response) => {
     const { origin } = request.headers;
     if (origin === undefined || !(all || origins.includes(origin))) return;
+    // What a person may see is for the vault's own pages, which need no CORS.
+    if (hasOurCookie(request.headers)) return;
     response.setHeader("access-control-allow-origin", all ? "*" : origin);
     if (!all) response.setHeader("vary", "Origin");
     response.setHeader("access-control-expose-headers", EXPOSED);

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import type { Caller } from "../access/caller.js";
+import { actorOf, type Caller } from "../access/caller.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "../crypto/bytes.js";
@@ -69,7 +69,7 @@ export class Idempotency {
     this.#caller = caller;
     this.#resource = resource;
     this.#rule = rule;
-    const scope = [caller.application.id, caller.session?.id ?? "", method, ...resource];
+    const scope = [actorOf(caller).id, caller.session?.id ?? "", method, ...resource];
     this.#keyHash = createHmac("sha256", keys.proof)
       .update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key]))
       .digest();
@@ -157,8 +157,9 @@ export class Idempotency {
   }
 }
 
-/** The caller's key or session: each key of an application, and each session, counts as a separate author. */
-function makerOf({ session, keyId }: Caller): string {
+/** The caller's key, session or sign-in: each counts as a separate author. */
+function makerOf({ principal, session, keyId }: Caller): string {
+  if (principal.kind === "person") return principal.signInId;
   return session?.id ?? keyId ?? "";
 }
 

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Authenticator } from "../access/authenticate.js";
-import type { Caller } from "../access/caller.js";
+import { applicationOf, type Caller } from "../access/caller.js";
 import { newUuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { ApiAnswer, CallApi } from "../functions/host-calls.js";
@@ -31,7 +31,13 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
     try {
-      const head = { traceId, signal, header: () => undefined, memory: UNCOUNTED };
+      const head = {
+        traceId,
+        signal,
+        header: () => undefined,
+        memory: UNCOUNTED,
+        audit: { context: caller.context, badReason: undefined },
+      };
       return await run(methods[name], caller, args, authenticator, head);
     } catch (error) {
       const fault = methods[name].rest.asSent(toFault(error));
@@ -48,10 +54,11 @@ async function run(
   authenticator: Authenticator,
   head: RequestHead,
 ): Promise<ApiAnswer> {
-  const { tenantId, application } = caller;
+  const { tenantId, context } = caller;
+  const application = applicationOf(caller);
   const renew = async () => {
     authenticator.forgetApplication(tenantId, application.id);
-    return authenticator.application(tenantId, application.id);
+    return authenticator.application(tenantId, application.id, context);
   };
   const admission = await pipeline.admitCaller(head, caller, renew);
   const { message, lasting } = await pipeline.run(admission, read(args));

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../base/fault.js";
 import type { InvitationAcceptance, OpenedInvitation, OwnNames } from "../tenancy/accept-invitation.js";
 import { INVITATION_PATH, parseLink } from "../tenancy/invitation-link.js";
+import { auditOf } from "./audit-of.js";
 import { memoryOf } from "./memory-of.js";
 import type { Observe } from "./observation.js";
 import { answerPage, escaped, type Shown } from "./page.js";
@@ -34,7 +35,7 @@ export function registerInvitationPage(
       const { tenantId, invitationId } = presented;
       memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${invitationId}` });
       const names = readNames(await readForm(request.raw, FORM_BYTES));
-      return showInvitation(await invitations.accept(link, names));
+      return showInvitation(await invitations.accept(link, names, auditOf(request.raw).context));
     }),
   );
 }

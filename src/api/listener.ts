@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import { ambiguityOf } from "./ambiguous-request.js";
+import { openAudit } from "./audit-of.js";
 import { isHealthCheck } from "./health.js";
 import { createLoadShedder, summed } from "./load-shedder.js";
 import { openMemory } from "./memory-of.js";
@@ -20,6 +21,16 @@ const STOPPING = new Fault("unavailable", "This server is stopping. Send the req
   retryAfter: 1,
 });
 
+const UNKNOWN_EXPECTATION = new Fault(
+  "expectation_failed",
+  "The only Expect header that this server meets is 100-continue.",
+);
+
+/** As Node decides before it asks for the body. RFC 9110, 10.1.1: HTTP/1.0 has no expectations. */
+function hasUnknownExpectation({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
+  return expect !== undefined && httpVersion !== "1.0" && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect);
+}
+
 /** Refuses ambiguous and surplus requests, and sends each other request its way: unary RPC, proxy or framework. */
 export function createListener(
   options: ServerOptions,
@@ -28,8 +39,10 @@ export function createListener(
   observe: Observe,
   rpcLimits: RpcLimits,
 ): Listener {
-  const { pipelines } = options;
-  const fastPath = options.rpcFastPath ? createUnaryFastPath(pipelines, rpcLimits, observe, edge.begin) : () => false;
+  const { pipelines, visits } = options;
+  const fastPath = options.rpcFastPath
+    ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin: edge.begin })
+    : () => false;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
   const shed = loadShedderOf(options, edge);
   /** Answers with a fault before the router sees the request, and closes its connection. */
@@ -43,9 +56,13 @@ export function createListener(
     const ambiguity = ambiguityOf(request);
     if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
     if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
+    if (hasUnknownExpectation(request)) {
+      return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.admit(request, response));
+    }
     edge.inFlight.begin(response);
     if (shed(request, response)) return;
     openMemory(options.memory, options.readClient, request, response);
+    openAudit(options.readAddress, request);
     if (!fastPath(request, response) && !proxy(request, response)) app.routing(request, response);
   };
 }

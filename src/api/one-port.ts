@@ -48,14 +48,14 @@ export function createOnePort(listener: RequestListener, limits: ConnectionLimit
   const server = createHttp1Server(limits, tls);
   const http1 = new Http1Connections();
   const listenInTurn = inTurn(listener);
-  server.on("request", (request, response) => {
+  onEachRequest(server, (request, response) => {
     http1.begin(request, response);
     listenInTurn(request, response);
   });
   const unreadable = new UnreadableRequests(limits);
   server.on("clientError", (error, socket) => unreadable.refuse(error, socket, http1.isAnswering(socket)));
   const h2 = createH2Server(limits);
-  h2.on("request", listener);
+  onEachRequest(h2, listener);
   const arriving = new ArrivingRequests(limits.requestTimeout);
   h2.on("stream", (stream) => arriving.add(stream));
   const checks = setInterval(() => arriving.endOverdue(), CHECK_EVERY_MS).unref();
@@ -102,6 +102,12 @@ export function createOnePort(listener: RequestListener, limits: ConnectionLimit
       for (const socket of all) socket.destroy();
     },
   };
+}
+
+/** Node's own refusal of an unknown Expect header has no body; the listener refuses these requests. */
+function onEachRequest(server: Server | Http2Server, listener: RequestListener): void {
+  server.on("request", listener);
+  server.on("checkExpectation", listener);
 }
 
 function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined): Server {

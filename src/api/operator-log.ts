@@ -5,6 +5,7 @@ export interface LogFields {
   readonly trace_id?: string;
   readonly tenant_id?: string;
   readonly application_id?: string;
+  readonly user_id?: string;
   readonly rpc?: string;
   readonly route?: string;
   readonly status?: number;
@@ -39,6 +40,7 @@ const FIELDS = [
   "trace_id",
   "tenant_id",
   "application_id",
+  "user_id",
   "rpc",
   "route",
   "status",

@@ -37,6 +37,9 @@ export interface Shown {
   readonly status: number;
   readonly title: string;
   readonly body: string;
+  /** The path that the browser opens next. */
+  readonly next?: string;
+  readonly cookie?: string;
 }
 
 /** How the operator's log names requests for a page. */
@@ -62,6 +65,7 @@ export async function answerPage(
     return showFault(status, fault);
   });
   if (shown.status < 400) observation.end(shown.status);
+  if (shown.cookie) reply.header("set-cookie", shown.cookie);
   return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
 }
 
@@ -78,13 +82,13 @@ function showFault(status: number, { message }: Fault): Shown {
 }
 
 /** A whole page around a body. Title and body are HTML already. */
-function pageOf({ title, body }: Shown): string {
+function pageOf({ title, body, next }: Shown): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
+<title>${title}</title>${next ? `\n<meta http-equiv="refresh" content="0;url=${escaped(next)}">` : ""}
 <style>${STYLE}</style>
 </head>
 <body>

@@ -4,11 +4,13 @@ import type { Caller } from "../access/caller.js";
 import { Denied, recordDenial } from "../access/refusal.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
+import type { NewCookie } from "../people/visit.js";
 import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
 import { fieldChecksOf } from "../services/field-checks.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "./admission.js";
+import type { Visits } from "./browser/visits.js";
 import { earlierAnswer } from "./earlier-answer.js";
 import { Idempotency } from "./idempotency.js";
 import type { OperatorLog } from "./operator-log.js";
@@ -44,6 +46,7 @@ export interface Pipeline extends MethodAdmission {
 export interface PipelineParts extends AdmissionParts {
   readonly keyring: Keyring;
   readonly log: OperatorLog;
+  readonly visits: Pick<Visits, "setCookie">;
 }
 
 /** Says that an answer is that of an earlier request with the same idempotency key. */
@@ -101,7 +104,11 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
 
   return async (head, caller, request, unreadable, partial) => {
     const reply = new CollectedReply();
-    const headersOf = (message: Message) => [...method.headersOf(message), ...(reply.isReplayed ? [REPLAYED] : [])];
+    const headersOf = (message: Message) => [
+      ...method.headersOf(message),
+      ...(reply.isReplayed ? [REPLAYED] : []),
+      ...(reply.cookie ? [["set-cookie", parts.visits.setCookie(reply.cookie)] as const] : []),
+    ];
     let idempotency = await idempotencyOf(head, caller, request);
     const call: CallParts = {
       ...{ database: parts.database, caller, head, reply },
@@ -161,6 +168,7 @@ class CollectedReply implements Reply {
   isAccepted = false;
   isReplayed = false;
   written: VerbatimAnswer | undefined;
+  cookie: NewCookie | undefined;
   lasting: (() => Message) | undefined;
 
   accepted(): void {
@@ -173,6 +181,10 @@ class CollectedReply implements Reply {
 
   verbatim(answer: VerbatimAnswer): void {
     this.written = answer;
+  }
+
+  setCookie(cookie: NewCookie): void {
+    this.cookie = cookie;
   }
 
   keepAs(message: () => Message): void {

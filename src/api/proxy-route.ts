@@ -8,6 +8,7 @@ import type { Proof } from "../memory/memory-lease.js";
 import type { CallOwner, ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { proxyKeyIn } from "../proxy/forward.js";
+import { auditOf } from "./audit-of.js";
 import { isFromBrowser, refuseLoadAsPage } from "./browser/fetch-metadata.js";
 import { CallerBody } from "./caller-body.js";
 import { memoryOf } from "./memory-of.js";
@@ -166,6 +167,7 @@ function callOf(request: IncomingMessage, body: CallerBody | Buffer, signal: Abo
     target: targetOf(headerOf(request, "bt-proxy-key"), headerOf(request, "bt-proxy-url"), query),
     signal,
     memory: memoryOf(request),
+    audit: auditOf(request),
   };
 }
 

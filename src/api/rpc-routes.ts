@@ -12,6 +12,8 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../base/fault.js";
+import { auditOf } from "./audit-of.js";
+import type { Visits } from "./browser/visits.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { QUESTION_LIMITS } from "./health.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
@@ -33,14 +35,20 @@ interface RpcOptions extends ConnectRouterOptions {
   contextValues(request: { readonly raw: IncomingMessage }): ContextValues;
 }
 
+interface RpcParts {
+  readonly limits: RpcLimits;
+  readonly observe: Observe;
+  readonly visits: Visits;
+}
+
 /** Serves every method over gRPC, gRPC-Web and Connect. The gate authenticates callers before their message is read. */
 export function rpcOptions(
   services: readonly DescService[],
   pipelines: readonly Pipeline[],
   others: (router: ConnectRouter) => void,
-  limits: RpcLimits,
-  observe: Observe,
+  parts: RpcParts,
 ): RpcOptions {
+  const { limits, observe } = parts;
   const byMethod = new Map<DescMethod, Pipeline>(pipelines.map((pipeline) => [pipeline.method.desc, pipeline]));
   return {
     readMaxBytes: limits.messageBytes,
@@ -56,7 +64,7 @@ export function rpcOptions(
       const refused = rateRefusalOf(callOf(context).raw);
       if (refused) throw refuseAtOnce(refused, context, observe);
       const pipeline = byMethod.get(context.method);
-      if (pipeline) await gate(pipeline, context, observe);
+      if (pipeline) await gate(pipeline, context, parts);
     },
     routes(router) {
       for (const method of services.flatMap(({ methods }) => methods)) {
@@ -90,12 +98,18 @@ const JSON_OPTIONS = {
   },
 };
 
-async function gate(pipeline: Pipeline, context: HandlerContext, observe: Observe): Promise<void> {
+async function gate(pipeline: Pipeline, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
   const call = callOf(context);
   const header = (name: string) => context.requestHeader.get(name) ?? undefined;
   const traceId = traceIdOf(header("bt-trace-id"));
   call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const head = { traceId, signal: context.signal, memory: memoryOf(call.raw), header };
+  const head = {
+    ...{ traceId, signal: context.signal, memory: memoryOf(call.raw), header },
+    get audit() {
+      return auditOf(call.raw);
+    },
+    visit: visits.of(call.raw),
+  };
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 

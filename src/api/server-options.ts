@@ -2,7 +2,8 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Meters } from "../telemetry/meters.js";
-import type { ReadClient } from "./client-address.js";
+import type { Visits } from "./browser/visits.js";
+import type { ReadAddress, ReadClient } from "./client-address.js";
 import type { Readiness } from "./health.js";
 import type { Overload } from "./load-shedder.js";
 import type { OperatorLog } from "./operator-log.js";
@@ -21,6 +22,9 @@ export interface ServerOptions {
   readonly bodyLimit: number;
   readonly memory: MemoryBudget;
   readonly readClient: ReadClient;
+  /** The client's address as log rows have it. */
+  readonly readAddress: ReadAddress;
+  readonly visits: Visits;
   readonly requestTimeout: number;
   readonly overload: Overload;
   readonly rateGate: RateGate;

@@ -68,7 +68,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
 /** gRPC, gRPC-Web and Connect, with reflection and health. */
 async function registerRpc(
   app: FastifyInstance,
-  { services, pipelines, readiness }: ServerOptions,
+  { services, pipelines, readiness, visits }: ServerOptions,
   limits: RpcLimits,
   observe: Observe,
   shutdownSignal: AbortSignal,
@@ -81,8 +81,7 @@ async function registerRpc(
       registerReflection(router, services, QUESTION_LIMITS);
       registerRpcHealth(router, names, readiness, QUESTION_LIMITS);
     },
-    limits,
-    observe,
+    { limits, observe, visits },
   );
   await app.register(fastifyConnectPlugin, { ...rpc, shutdownSignal });
 }

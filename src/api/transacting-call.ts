@@ -2,6 +2,7 @@ import { create, type DescMessage, type Message, type MessageInitShape, type Mes
 import type { Caller } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
+import type { Visit } from "../people/visit.js";
 import type { Call, EngagedOperation, Reply } from "../services/call.js";
 import type { Database, Transactions } from "../store/database.js";
 import { LockTimeout, UniqueViolation } from "../store/database-error.js";
@@ -28,10 +29,7 @@ export interface CallParts {
 
 export function transactingCall<Output extends DescMessage>(output: Output, parts: CallParts): Call<Output> {
   const { database } = parts;
-  const caller = () => {
-    if (!parts.caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
-    return parts.caller;
-  };
+  const caller = () => callerOf(parts);
   /** Runs work under the caller's rights, and shows its result. */
   const transactIn =
     <Tx extends Transaction>(kind: Transactions<Tx>): Transact<Output, Tx> =>
@@ -61,12 +59,18 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
     get apiKey() {
       return parts.head.header("bt-api-key");
     },
+    get visit() {
+      return visitOf(parts.head);
+    },
     // Not read before a handler asks: it is made only then.
     get signal() {
       return parts.head.signal;
     },
     get memory() {
       return parts.head.memory;
+    },
+    get audit() {
+      return parts.head.audit;
     },
     get caller() {
       return caller();
@@ -80,6 +84,16 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       return show(await commitIn(database.bulk)(work));
     },
   };
+}
+
+function callerOf({ caller }: CallParts): Caller {
+  if (!caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+  return caller;
+}
+
+function visitOf({ visit }: RequestHead): Visit {
+  if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+  return visit;
 }
 
 /** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */

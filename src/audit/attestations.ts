@@ -6,6 +6,7 @@ import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import type { Transaction } from "../store/transaction.js";
 import { type Chain, ChainMoved, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
+import { unsigned } from "./sign-seals.js";
 
 /**
  * The vault's own chain names the last seal of each tenant, under a key that no tenant has, and each tenant's head
@@ -55,7 +56,7 @@ async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end
   const mark = { kind: "attestation", at: tx.now, number, previous } as const;
   const row = signMark(keys, tx.tenantId, { ...mark, count: end.number, digest: end.lastMac, subject: tenantId });
   const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
-  tx.enqueue(insertSeal, row);
+  tx.enqueue(insertSeal, unsigned(row));
   const move = { before: chain.stored?.mac, end: signEnd(keys, tx.tenantId, moved) };
   if (!(await tx.query(moveChainEnd, move))) throw new ChainMoved();
   return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };

@@ -11,8 +11,9 @@ import {
   macOfMinute,
   NO_SEAL,
 } from "../crypto/log-seal.js";
+import { DIGEST_VERSIONS, type DigestVersion } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type EndRow, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
+import { type EndRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
 import type { Transaction } from "../store/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
@@ -75,29 +76,39 @@ export function firstEnd(keys: TenantKeys, tenantId: TenantId): EndRow {
   return signEnd(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }
 
-/** An entry that does not seal a minute, with its MAC, to be stored. */
-export function signMark(keys: TenantKeys, tenantId: TenantId, mark: ChainMark): Omit<SealRow, "sealed_at"> {
+/** An entry that does not seal a minute, with its MAC. */
+export function signMark(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  mark: ChainMark,
+): Omit<NewSeal, "signed_body" | "signature"> {
   const version = keys.audit.current;
   return {
     ...{ kind: mark.kind, window_start: mark.at, number: mark.number, row_count: mark.count },
     ...{ digest: Buffer.from(mark.digest), previous: Buffer.from(mark.previous), subject: mark.subject ?? null },
-    ...{ key_version: version, version: 1, mac: macOfMark(keys.audit, version, tenantId, mark) },
+    ...{ key_version: version, version: 1, digest_version: 1, mac: macOfMark(keys.audit, version, tenantId, mark) },
   };
 }
 
 /** Whether the vault made this entry for this place of the chain. */
 export function isOwnEntry(keys: TenantKeys, tenantId: TenantId, row: SealRow): boolean {
   const { window_start, number, row_count, digest, previous, key_version, mac, subject } = row;
-  if (row.version !== 1) return false;
+  const digestVersion = digestVersionOf(row);
+  if (row.version !== 1 || digestVersion === undefined) return false;
   const shared = { number, digest, previous };
   if (row.kind === "minute") {
-    const minute = { windowStart: window_start, rowCount: row_count, ...shared };
+    const minute = { windowStart: window_start, rowCount: row_count, digestVersion, ...shared };
     return isMac(mac, () => macOfMinute(keys.audit, key_version, tenantId, minute));
   }
   const kind = row.kind;
-  if (!isMarkKind(kind)) return false;
+  if (!isMarkKind(kind) || digestVersion !== 1) return false;
   const mark = { kind, at: window_start, count: row_count, subject: subject ?? undefined, ...shared };
   return isMac(mac, () => macOfMark(keys.audit, key_version, tenantId, mark));
+}
+
+/** The layout of a seal's digest; undefined for one that this release does not know. */
+export function digestVersionOf({ digest_version }: SealRow): DigestVersion | undefined {
+  return DIGEST_VERSIONS.find((known) => known === digest_version);
 }
 
 function isMarkKind(kind: string): kind is MarkKind {

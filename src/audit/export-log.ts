@@ -49,9 +49,12 @@ function rowLine(tenant_id: TenantId, { micros, set_aside, ...row }: RawLogRow) 
 }
 
 /** A seal of a minute, or another entry: the log's time was set back, or an operator restarted the chain. */
-function sealLine(tenant_id: TenantId, { kind, subject: _, digest, previous, mac, ...seal }: SealRow) {
+function sealLine(tenant_id: TenantId, seal: SealRow) {
+  const { kind, digest, previous, mac, window_start, number, row_count, key_version, sealed_at } = seal;
+  const { version, digest_version } = seal;
   const hex = { digest: digest.toString("hex"), previous: previous.toString("hex"), mac: mac.toString("hex") };
-  return { kind: kind === "minute" ? "seal" : kind, tenant_id, ...seal, ...hex };
+  const own = { version, digest_version, window_start, number, row_count, key_version, sealed_at };
+  return { kind: kind === "minute" ? "seal" : kind, tenant_id, ...own, ...hex };
 }
 
 function endLine(tenant_id: TenantId, { last_mac, mac, attested_mac, ...end }: EndRow) {

@@ -6,6 +6,7 @@ import { lengthPrefixed } from "../crypto/bytes.js";
  * - `rows_changed`, `rows_missing`, `rows_added`: a minute's rows differ from the sealed ones
  * - `rows_unsealed`: rows in a minute without a seal, although later ones have seals, or although a server has been
  *   running for more than five minutes since
+ * - `fields_unsealed`: fields of rows in a minute that an earlier release sealed, whose seal covers no such fields
  * - `seal_missing`: a seal was removed, from the middle or the end
  * - `seal_changed`: a seal that the vault did not make, or not for this place
  * - `end_changed`: the record of the chain's end is gone, or was changed
@@ -14,12 +15,18 @@ import { lengthPrefixed } from "../crypto/bytes.js";
  * - `vault_changed`: the vault's own record of tenants and their seals was truncated or changed
  * - `keys_closed`: the tenant's keys do not open, which makes its seals unverifiable
  * - `tenant_gone`: a tenant that existed before is deleted, or missing
+ *
+ * Of an export, also:
+ * - `file_changed`: the file is not as it was written
+ * - `key_changed`: it is signed by another key than the tenant's
+ * - `range_incomplete`: parts of the range that the file names are left out
  */
 export type FindingKind =
   | "rows_changed"
   | "rows_missing"
   | "rows_added"
   | "rows_unsealed"
+  | "fields_unsealed"
   | "seal_missing"
   | "seal_changed"
   | "end_changed"
@@ -27,7 +34,10 @@ export type FindingKind =
   | "chain_late"
   | "vault_changed"
   | "keys_closed"
-  | "tenant_gone";
+  | "tenant_gone"
+  | "file_changed"
+  | "key_changed"
+  | "range_incomplete";
 
 export interface Finding {
   readonly kind: FindingKind;

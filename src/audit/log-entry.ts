@@ -1,5 +1,6 @@
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Actor } from "./actor.js";
+import { type AuditContext, NO_CONTEXT } from "./audit-context.js";
 
 /** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
 export const ENTITY_TYPES = {
@@ -20,6 +21,7 @@ export const ENTITY_TYPES = {
   report: "Report",
   role: "Role",
   session: "Session",
+  sign_in: "Sign-In",
   social_security_number: "Social Security Number",
   tenant: "Tenant",
   three_ds_session: "3DS Session",
@@ -79,27 +81,51 @@ export type Operation = keyof typeof OPERATIONS;
 /** The entity id of a row about a list or a search: no single entity was touched. */
 export const ALL = "*";
 
+/** How a request ended. A failed one was allowed. */
+export type Outcome = "allowed" | "denied" | "failed";
+
+/** How much of a token a request was shown. */
+export type ShownAs = "reveal" | "mask" | "redact";
+
 /** One row of the log. Its message consists of fixed words: no data, no ids of values, no caller's input. */
 export interface LogEntry {
   readonly id: Uuid;
   readonly actor: Actor | undefined;
+  readonly context: AuditContext;
   readonly entityType: EntityType;
   readonly entityId: string;
   readonly operation: Operation;
   readonly message: string;
+  readonly outcome: Outcome;
+  /** The error code of an outcome other than `allowed`. */
+  readonly code: string | undefined;
+  readonly transform: ShownAs | undefined;
+}
+
+/** What a row says beside actor, entity and operation. */
+export interface EntryDetails {
+  /** Fixed words, never a caller's input. */
+  readonly remark?: string | undefined;
+  readonly outcome?: Outcome;
+  readonly code?: string | undefined;
+  readonly transform?: ShownAs | undefined;
+  /** The request, for entries without an actor. */
+  readonly context?: AuditContext;
 }
 
 /**
  * Creates a row of the log.
- * @param remark fixed words, never a caller's input.
+ * @param details a text is the remark.
  */
 export function logEntry(
   actor: Actor | undefined,
   entityType: EntityType,
   entityId: string,
   operation: Operation,
-  remark?: string,
+  details: string | EntryDetails = {},
 ): LogEntry {
+  const given: EntryDetails = typeof details === "string" ? { remark: details } : details;
+  const { remark, outcome = "allowed", code, transform, context = actor?.context ?? NO_CONTEXT } = given;
   const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
-  return { id: newUuid(), actor, entityType, entityId, operation, message };
+  return { ...{ id: newUuid(), actor, context, entityType, entityId, operation }, message, outcome, code, transform };
 }

@@ -8,6 +8,7 @@ import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
 import { ALL, logEntry } from "./log-entry.js";
 import { attestWhenDue, type SealParts, sealedUntil } from "./seal-log.js";
+import { lastSignedOf, signSeals, unsigned } from "./sign-seals.js";
 
 /** Findings of a verification that an operator has investigated. */
 export interface KnownFindings {
@@ -23,7 +24,10 @@ export interface KnownFindings {
 export async function restartChain(parts: SealParts, tenantId: TenantId, known: KnownFindings): Promise<number> {
   const { database, keyring, history = new ChainHistory() } = parts;
   const keys = await keyring.of(tenantId);
-  const chain = await database.bulk.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
+  const { chain, before, at } = await database.bulk.run(tenantId, "unguarded", async (tx) => {
+    const chain = await readChain(tx, keys);
+    return { chain, before: tenantId === VAULT ? undefined : await lastSignedOf(tx, chain), at: tx.now };
+  });
   const attested = tenantId === VAULT ? undefined : await latestAttestation(parts, tenantId);
   const isWhole = tenantId === VAULT ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
   const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
@@ -34,11 +38,12 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     ...{ previous: chain.last?.mac ?? NO_SEAL, subject: undefined },
     ...{ count: known.findingCount, digest: writeAcknowledged(known.findings) },
   });
+  const [signed = unsigned(row)] = tenantId === VAULT ? [] : await signSeals(keys, tenantId, [row], { before, at });
   const end: ChainEnd = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
   const stored = signEnd(keys, tenantId, end);
   const now = await database.bulk.run(tenantId, "unguarded", async (tx) => {
     if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", "seals restarted"));
-    tx.enqueue(insertSeal, row);
+    tx.enqueue(insertSeal, signed);
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
     return tx.now;
   });

@@ -1,5 +1,7 @@
 import type { TenantId } from "../base/ids.js";
+import type { SinkName } from "../sinks/sink.js";
 import { deleteLogBefore, forgetLogDue, moveChainEnd, readRawLog } from "../store/audit-seals.js";
+import { readSinkPositions, type SinkPosition } from "../store/audit-sinks.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
 import { readLogClosing } from "../store/log-clock.js";
 import { ChainMoved, readChain, signEnd } from "./chain.js";
@@ -15,7 +17,7 @@ export interface Retention extends SealParts {
 }
 
 /**
- * Removes a tenant's rows that are past their retention, in whole sealed minutes. Their seals stay, and the end of the
+ * Removes a tenant's rows that are past their retention and in every sink, in whole sealed minutes. Their seals stay, and the end of the
  * chain says, under its MAC, from when on rows must exist. Runs again the next day even if nothing is left: the
  * retention may have changed by then, and the chain is attested once a day. The signal ends it between two batches; the
  * next run does the rest.
@@ -25,7 +27,7 @@ export async function removeOldLog(
   tenantId: TenantId,
   { now, dueAt, signal }: { readonly now: Date; readonly dueAt: Date; readonly signal?: AbortSignal },
 ): Promise<void> {
-  const { database, keyring, days } = parts;
+  const { database, keyring, days, sinks = [] } = parts;
   const run = database.bulk;
   const keys = await keyring.of(tenantId);
   const chain = await run.run(tenantId, "unguarded", (tx) => readChain(tx, keys));
@@ -39,7 +41,8 @@ export async function removeOldLog(
       // A server with a fast clock must not remove rows early by the database's clock.
       const today = Math.min(now.getTime(), closing?.now.getTime() ?? now.getTime());
       const wanted = Math.floor((today - days * DAY_MS) / MINUTE_MS) * MINUTE_MS;
-      const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime()));
+      const sent = sentUntil(await tx.query(readSinkPositions, "all"), sinks);
+      const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime(), sent));
       if (end.keptFrom && end.keptFrom >= keptFrom) return end.keptFrom;
       const moved = signEnd(keys, tenantId, { ...end, keptFrom });
       if (!(await tx.query(moveChainEnd, { before: stored.mac, end: moved }))) throw new ChainMoved();
@@ -55,6 +58,13 @@ export async function removeOldLog(
     const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.query(readRawLog, any);
     if (row) noteDue(tx, { kind: "log_retention", at: nextDay(now) });
+    // A sink that was set up since the last row gets the log within a day.
+    for (const sink of row ? sinks : []) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
     tx.enqueue(forgetLogDue, { kind: "log_retention", minute: dueAt });
   });
+}
+
+/** The time before which every sink of the configuration has all rows, in milliseconds. */
+function sentUntil(positions: ReadonlyMap<string, SinkPosition>, sinks: readonly SinkName[]): number {
+  return Math.min(...sinks.map((sink) => positions.get(sink)?.sentUntil.getTime() ?? 0));
 }

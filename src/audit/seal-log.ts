@@ -1,6 +1,8 @@
 import type { TenantId } from "../base/ids.js";
-import { type ChainEnd, macOfMinute, RowDigest, type SealedMinute } from "../crypto/log-seal.js";
+import { type ChainEnd, macOfMinute, type SealedMinute } from "../crypto/log-seal.js";
+import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
+import type { SinkName } from "../sinks/sink.js";
 import {
   cellsOf,
   closeLog,
@@ -19,6 +21,7 @@ import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { minuteOf } from "./minute-counts.js";
+import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
 
 /** Rows read, and seals written, at a time. */
 const PAGE = 5_000;
@@ -29,6 +32,8 @@ export interface SealParts {
   readonly keyring: TenantKeySource;
   /** What this process knows of chains. Absent: nothing yet. */
   readonly history?: ChainHistory;
+  /** The sinks that get sealed minutes. */
+  readonly sinks?: readonly SinkName[];
   /** Called if the vault's own chain was truncated or changed. */
   readonly onVaultBroken?: () => void;
 }
@@ -86,17 +91,17 @@ export async function sealClosed(
 ): Promise<ClosedOutcome> {
   const { database, keyring, history = new ChainHistory() } = parts;
   const keys = await keyring.of(tenantId);
-  const { chain, now } = await database.bulk.run(tenantId, "unguarded", async (tx) => ({
-    chain: await readChain(tx, keys),
-    now: tx.now,
-  }));
+  const { chain, now, signed } = await database.bulk.run(tenantId, "unguarded", async (tx) => {
+    const chain = await readChain(tx, keys);
+    return { chain, now: tx.now, signed: await lastSignedOf(tx, chain) };
+  });
   const state = await history.stateOf(parts, tenantId, chain);
   if (state === "headless") return "refused";
-  const place = { database, keys, tenantId };
+  const place = { database, keys, tenantId, sinks: parts.sinks ?? [] };
   try {
-    let sealed: Chain = { ...chain, isWhole: state === "whole" };
+    let sealed: SignedChain = { ...chain, isWhole: state === "whole", signed };
     for await (const minutes of minutesToSeal(database, tenantId, chain, { until, signal })) {
-      sealed = await append(place, sealed, minutes, { until, reached: history.reached(tenantId) });
+      sealed = await append(place, sealed, minutes, { until, reached: history.reached(tenantId), at: now });
     }
     history.note(tenantId, sealed.stored?.number ?? 0);
     await attestWhenDue(parts, place, sealed, now);
@@ -134,9 +139,9 @@ async function* minutesToSeal(
       const windowStart = minuteOf(row);
       if (open?.windowStart.getTime() !== windowStart.getTime()) {
         close();
-        open = { windowStart, digest: new RowDigest(tenantId, windowStart) };
+        open = { windowStart, digest: newRowDigest(CURRENT_DIGEST, tenantId, windowStart) };
       }
-      open.digest.add(cellsOf(row));
+      open.digest.add(cellsOf(row, CURRENT_DIGEST));
     }
     after = rows.at(-1);
     if (rows.length < PAGE) break;
@@ -158,25 +163,48 @@ interface Place {
   readonly tenantId: TenantId;
 }
 
+interface SealedPlace extends Place {
+  readonly sinks: readonly SinkName[];
+}
+
+interface SignedChain extends Chain {
+  /** The last signed text. */
+  readonly signed: string | undefined;
+}
+
+interface AppendTask {
+  readonly until: Date;
+  /** The highest number that the chain is known to have reached. */
+  readonly reached: number;
+  /** The time of signing. */
+  readonly at: Date;
+}
+
 async function append(
-  { database, keys, tenantId }: Place,
-  chain: Chain,
+  { database, keys, tenantId, sinks }: SealedPlace,
+  chain: SignedChain,
   counted: readonly CountedMinute[],
-  { until, reached }: { readonly until: Date; readonly reached: number },
-): Promise<Chain> {
+  { until, reached, at }: AppendTask,
+): Promise<SignedChain> {
   let { number, previous } = nextPlace(chain, reached);
-  const seals = counted.map((minute, index): Omit<SealRow, "sealed_at"> => {
+  const unsigned = counted.map((minute, index): UnsignedSeal => {
     if (index > 0) number += 1;
     const version = keys.audit.current;
-    const mac = macOfMinute(keys.audit, version, tenantId, { ...minute, number, previous });
+    const mac = macOfMinute(keys.audit, version, tenantId, {
+      ...minute,
+      digestVersion: CURRENT_DIGEST,
+      number,
+      previous,
+    });
     const seal = {
-      ...{ kind: "minute", version: 1, subject: null },
+      ...{ kind: "minute", version: 1, digest_version: CURRENT_DIGEST, subject: null },
       ...{ window_start: minute.windowStart, number, row_count: minute.rowCount, digest: Buffer.from(minute.digest) },
       ...{ previous: Buffer.from(previous), key_version: version, mac },
     };
     previous = mac;
     return seal;
   });
+  const seals = await signSeals(keys, tenantId, unsigned, { before: chain.signed, at });
   // The content of a tampered end is not carried over.
   const { keptFrom, attested } = chain.end ?? { keptFrom: undefined, attested: undefined };
   const end: ChainEnd = { number, lastMac: previous, keptFrom, attested };
@@ -187,9 +215,11 @@ async function append(
     if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
+    for (const sink of sinks) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
   });
-  return { stored, end, last: undefined, isWhole: true };
+  const signed = seals.at(-1)?.signed_body ?? chain.signed;
+  return { stored, end, last: undefined, isWhole: true, signed };
 }
 
 /** Records the last seal in the vault's own chain, unless that was done less than an hour ago. */

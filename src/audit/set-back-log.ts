@@ -17,6 +17,7 @@ import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { ALL, logEntry } from "./log-entry.js";
 import { type SealParts, sealClosed } from "./seal-log.js";
+import { lastSignedOf, signSeals } from "./sign-seals.js";
 
 /** Approximate number of rows that one transaction sets aside. */
 const BATCH = 5_000;
@@ -73,15 +74,18 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
       });
     }
     const rows = await run.run(tenantId, "unguarded", async (tx) => {
-      const { stored, end } = await readChain(tx, keys);
+      const found = await readChain(tx, keys);
+      const { stored, end } = found;
       if (stored?.number !== chain.stored?.number) throw new ChainMoved();
+      const before = await lastSignedOf(tx, found);
       const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, tenantId, mark);
       const { keptFrom, attested } = end ?? { keptFrom: undefined, attested: undefined };
       if (!(await tx.query(reopenLog, plan))) throw new ChainMoved();
       writeLog(tx, logEntry(undefined, "log", ALL, "update", "clock set back"));
-      tx.enqueue(insertSeal, row);
+      const signed = await signSeals(keys, tenantId, [row], { before, at: tx.now });
+      for (const seal of signed) tx.enqueue(insertSeal, seal);
       const next = signEnd(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
       if (!(await tx.query(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainMoved();
       return count;

@@ -41,9 +41,9 @@ export class Strands {
     else if (!this.#snapshot.setBacks.some(({ number }) => number === row.set_aside)) this.unknown.add(row);
   }
 
-  #feedOf({ number, window_start }: SealRow): RowFeed {
-    const setBack = this.#snapshot.setBacks.find((mark) => mark.number > number && mark.window_start <= window_start);
-    return setBack ? this.#asideOf(setBack.number) : this.#main;
+  #feedOf(seal: SealRow): RowFeed {
+    const strand = strandOf(seal, this.#snapshot.setBacks);
+    return strand === "main" ? this.#main : this.#asideOf(strand);
   }
 
   #asideOf(number: number): RowFeed {
@@ -55,4 +55,12 @@ export class Strands {
     }
     return feed;
   }
+}
+
+/** Which rows of its minute a seal covers: those that a later set-back set aside, or those without a mark. */
+export function strandOf(
+  { number, window_start }: Pick<SealRow, "number" | "window_start">,
+  setBacks: readonly SealRow[],
+): number | "main" {
+  return setBacks.find((mark) => mark.number > number && mark.window_start <= window_start)?.number ?? "main";
 }

@@ -1,12 +1,16 @@
 import { type TenantId, timeOfUuid } from "../base/ids.js";
-import { NO_SEAL, RowDigest } from "../crypto/log-seal.js";
+import { NO_SEAL } from "../crypto/log-seal.js";
+import { hashOfSigned } from "../crypto/log-signing.js";
+import { CURRENT_DIGEST, newRowDigest } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { cellsOf, type EndRow, type SealRow } from "../store/audit-seals.js";
+import { cellsOf, type EndRow, exceedsLayout, type SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
-import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { digestVersionOf, isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
+import { NO_BODY, readBody } from "./seal-body.js";
+import { isOwnSignature } from "./sign-seals.js";
 import { Strands } from "./strands.js";
 
 /** A seal seen earlier and stored out of reach of an attacker who can change the log. */
@@ -130,7 +134,7 @@ class Verification {
     this.#checkPlace(seal);
     if (!isOwnEntry(this.#keys, this.#tenantId, seal)) {
       this.#findings.add("seal_changed", seal.window_start, "the seal of this minute was not made by this vault");
-    }
+    } else this.#checkSignature(seal);
     if (seal.kind === "minute") await this.#checkRows(seal);
     this.#awaited = this.#awaited.filter(
       ({ number, mac }) => number !== seal.number || mac !== seal.mac.toString("hex"),
@@ -138,6 +142,22 @@ class Verification {
     if (seal.kind === "restart") this.#acknowledge(seal);
     this.#last = seal;
     this.#seals += 1;
+  }
+
+  #checkSignature(seal: SealRow): void {
+    const { number, window_start, signed_body } = seal;
+    if (signed_body === null) {
+      // Earlier releases, which did not sign, made only digests of the first layout.
+      if (seal.digest_version === 1) return;
+      this.#findings.add("seal_changed", window_start, `the signature of seal ${number} is gone`);
+      return;
+    }
+    const last = this.#last?.number === number - 1 ? this.#last.signed_body : null;
+    const expected = last === null ? NO_BODY : hashOfSigned(last);
+    // If the entry before is gone or unsigned, its hash is not known here.
+    const isPlaced = (number > 1 && last === null) || readBody(signed_body)?.previous.hash === expected;
+    if (isPlaced && isOwnSignature(this.#keys, this.#tenantId, seal)) return;
+    this.#findings.add("seal_changed", window_start, `the signature of seal ${number} is not the vault's`);
   }
 
   /** An operator, who holds the root key, knew these findings when restarting the chain. */
@@ -192,9 +212,15 @@ class Verification {
 
   async #checkRows(seal: SealRow): Promise<void> {
     const start = seal.window_start;
-    const digest = new RowDigest(this.#tenantId, start);
-    await this.#strands.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => digest.add(cellsOf(row)));
+    const version = digestVersionOf(seal) ?? CURRENT_DIGEST;
+    const digest = newRowDigest(version, this.#tenantId, start);
+    let uncovered = 0;
+    await this.#strands.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => {
+      digest.add(cellsOf(row, version));
+      if (exceedsLayout(row, version)) uncovered += 1;
+    });
     if (this.#keptFrom && start < this.#keptFrom) return;
+    this.#checkUncovered(start, uncovered);
     const { count } = digest;
     const findings = this.#findings;
     if (count < seal.row_count) {
@@ -210,6 +236,12 @@ class Verification {
         `the ${numbered(count, "row")} of this minute are not those that were sealed`,
       );
     }
+  }
+
+  #checkUncovered(start: Date, count: number): void {
+    if (count === 0) return;
+    const detail = `${numbered(count, "row")} with fields that the seal of this minute, of an earlier release, does not cover`;
+    this.#findings.add("fields_unsealed", start, detail);
   }
 
   #checkEnd(end: EndRow | undefined): void {

@@ -12,8 +12,10 @@ import { MINUTE_MS } from "../store/due.js";
 import { readLogSnapshot } from "../store/log-snapshot.js";
 import { deletionOf, listActiveTenants, sealingSince } from "../store/operator-tenants.js";
 import { openVault, type Vault } from "../vault/vault.js";
+import { verifyExportFile } from "./audit-verify-export.js";
 import { chosenOf } from "./chosen-tenants.js";
 import type { Command, CommandInput } from "./command.js";
+import { findingInWords } from "./finding-in-words.js";
 import { progressOf } from "./progress.js";
 import { type EarlierAnswer, readSeen } from "./seen-seals.js";
 
@@ -22,12 +24,20 @@ const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 
 export const auditVerify: Command = {
   summary: "Compare the log with its seals, and report which minutes were tampered with (exit code 1)",
-  options: { tenant: { type: "string" }, since: { type: "string" } },
+  operands: ["[FILE]"],
+  options: { tenant: { type: "string" }, since: { type: "string" }, key: { type: "string" } },
   help: [
     "--tenant ID        this tenant alone",
     "--since FILE       earlier output of --json, kept elsewhere: its tenants and seals must still exist",
+    "",
+    "With FILE, an export of audit export --since, it verifies that file alone, without the vault or a network. The exit",
+    "code is 0 if it is good, 1 if it was tampered with, and 2 if it cannot be verified.",
+    "--key FINGERPRINT  the tenant's, which cloakroom audit key shows. Get it from the operator, not with the file",
   ],
-  async run({ config, options, say, answer }) {
+  async run(input) {
+    const [file] = input.operands;
+    if (file !== undefined) return verifyExportFile(file, input);
+    const { config, options, say, answer } = input;
     const earlier = typeof options.since === "string" ? await readSeen(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const active = new Set(await listActiveTenants(vault.ownerAddress));
@@ -175,7 +185,7 @@ function show(tenantId: TenantId, verdict: Verdict, asJson: boolean): Readonly<R
     ...(lastSeal ? { last_seal: asJson ? lastSeal : `${lastSeal.number} of ${lastSeal.minute.toISOString()}` } : {}),
     ...("rows" in verdict ? showHistory(verdict, asJson) : {}),
     finding_count: verdict.findingCount,
-    findings: asJson ? findings : findings.map(inWords).join(""),
+    findings: asJson ? findings : findings.map(findingInWords).join(""),
   };
 }
 
@@ -191,10 +201,6 @@ function showHistory({ setBacks, acknowledged }: LogVerdict, asJson: boolean): R
   const shown = setBacks?.map(({ at, to }) => ({ at: at.toISOString(), to: to.toISOString() }));
   return {
     ...(shown ? { clock_set_back: shown } : {}),
-    ...(acknowledged ? { acknowledged: asJson ? acknowledged : acknowledged.map(inWords).join("") } : {}),
+    ...(acknowledged ? { acknowledged: asJson ? acknowledged : acknowledged.map(findingInWords).join("") } : {}),
   };
-}
-
-function inWords({ kind, minute, detail }: Finding): string {
-  return `\n  ${minute?.toISOString().slice(0, 16) ?? "(no minute)"} ${kind}: ${detail}`;
 }

@@ -10,6 +10,8 @@ export class UsageError extends Error {
 export interface CommandInput {
   readonly config: Config;
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  /** The words after the command that belong to no option: at most as many as it has operands. */
+  readonly operands: readonly string[];
   /** Writes a message for people to standard error. */
   readonly say: (line: string) => void;
   /** Writes the result to standard output: one JSON document with --json, otherwise lines. */
@@ -20,6 +22,8 @@ export interface CommandInput {
 export interface Command {
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
+  /** Names of words that follow the command, such as TOKEN; those in brackets may be absent. Absent: none. */
+  readonly operands?: readonly string[];
   /** One line for each option. */
   readonly help: readonly string[];
   run(input: CommandInput): Promise<void>;

@@ -1,7 +1,9 @@
+import { lateSinks } from "../audit/late-sinks.js";
 import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
+import { configuredSinks } from "../settings/log-sinks.js";
 import { clockGap, clockProblem } from "../store/clock-gap.js";
 import { type ClusterReport, reportCluster } from "../store/cluster/cluster-report.js";
 import { connect, type DatabaseAddress } from "../store/connect.js";
@@ -27,7 +29,8 @@ export const doctor: Command = {
       const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
       const clocks = await clockTrouble(vault);
       const problems = [...(cluster?.problems ?? []), ...(clocks === undefined ? [] : [clocks])];
-      const warnings = (await privilegedLogins(config)).map(({ warning }) => warning);
+      const late = await lateSinks(vault.database, configuredSinks(config.logSinks), new Date(systemClock.now()));
+      const warnings = [...(await privilegedLogins(config)).map(({ warning }) => warning), ...late];
       answer({
         healthy: problems.length === 0,
         ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),

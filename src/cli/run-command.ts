@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../settings/config.js";
 import { withPresentNames } from "../settings/environment.js";
-import { type Command, type Commands, UsageError } from "./command.js";
+import { type Command, type CommandInput, type Commands, UsageError } from "./command.js";
 import { readVersion } from "./version.js";
 
 /** Runs the command that the arguments name. The exit code is 2 for an invalid call. */
@@ -25,12 +25,12 @@ export async function runCommand(commands: Commands, args: readonly string[]): P
     process.stdout.write(`${helpOf(name, command)}\n`);
     return;
   }
-  const options = parseOptions(name, command, args.slice(name.split(" ").length));
+  const { options, operands } = parseOptions(name, command, args.slice(name.split(" ").length));
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   const config: Config = readConfig(withPresentNames(process.env, say));
   await command.run({
     config,
-    options,
+    ...{ options, operands },
     say,
     answer: (result) => void process.stdout.write(`${options.json ? JSON.stringify(result) : inLines(result)}\n`),
   });
@@ -46,14 +46,20 @@ function showVersion(asJson: boolean): void {
 
 function parseOptions(
   name: string,
-  { options }: Command,
+  { options, operands = [] }: Command,
   args: readonly string[],
-): Record<string, string | boolean | undefined> {
+): Pick<CommandInput, "options" | "operands"> {
   try {
-    const { values } = parseArgs({ args: [...args], options: { ...options, json: { type: "boolean" } }, strict: true });
+    const { values, positionals } = parseArgs({
+      ...{ args: [...args], options: { ...options, json: { type: "boolean" } } },
+      ...{ strict: true, allowPositionals: operands.length > 0 },
+    });
+    const least = operands.filter((operand) => !operand.startsWith("[")).length;
+    if (positionals.length < least || positionals.length > operands.length)
+      throw new Error(`It takes ${operands.join(" ")}`);
     const flat: Record<string, string | boolean | undefined> = {};
     for (const [key, value] of Object.entries(values)) if (!Array.isArray(value)) flat[key] = value;
-    return flat;
+    return { options: flat, operands: positionals };
   } catch (error) {
     const reason = error instanceof Error ? error.message : "wrong options";
     throw new UsageError(`${reason.replace(/\.?$/, ".")} Run: cloakroom ${name} --help`);
@@ -75,9 +81,9 @@ async function overview(commands: Commands): Promise<string> {
   ].join("\n");
 }
 
-function helpOf(name: string, { summary, help }: Command): string {
+function helpOf(name: string, { summary, help, operands = [] }: Command): string {
   const lines = [...help, "--json             print the result as JSON"].map((line) => `  ${line}`);
-  return [`Usage: cloakroom ${name} [options]`, "", summary, "", ...lines].join("\n");
+  return [`Usage: cloakroom ${[name, ...operands].join(" ")} [options]`, "", summary, "", ...lines].join("\n");
 }
 
 function inLines(result: unknown): string {

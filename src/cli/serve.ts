@@ -1,10 +1,13 @@
 import { systemClock } from "../base/clock.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import { makeOperatorLink } from "../people/sign-in-link.js";
+import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import type { RunningServer } from "../server/running-server.js";
 import { PROCESS_ENDS_MS } from "../server/shutdown.js";
-import { provisionTenant } from "../tenancy/provision.js";
+import { type ProvisionedTenant, provisionTenant } from "../tenancy/provision.js";
 import { StoppedSealed } from "../vault/unsealing.js";
 import type { Command } from "./command.js";
-import { writeFirstKey } from "./first-key.js";
+import { writeFirstSecret } from "./first-key.js";
 import { welcome, welcomeWithFile } from "./welcome.js";
 
 export const serve: Command = {
@@ -56,16 +59,26 @@ export const serve: Command = {
 
 /** Creates the first tenant of a new vault, and shows how to begin. */
 async function introduce({ url, vault }: RunningServer, dataDir: string, say: (line: string) => void): Promise<void> {
-  const provision = async () => {
-    const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
-    return (await provisionTenant(vault.database, vault.rootKey, tenant)).managementKey;
+  const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
+  const provision = () => provisionTenant(vault.database, vault.rootKey, tenant);
+  const linkOf = async ({ tenantId, memberId }: ProvisionedTenant) => {
+    const link = await makeOperatorLink(vault, tenantId, memberId);
+    return new Sensitive(`${url}${SIGN_IN_PATH}#${link.reveal()}`);
   };
   // A service's standard error is a log that many people can read.
   if (process.stderr.isTTY) {
-    say(welcome(url, (await provision()).reveal()));
+    const first = await provision();
+    say(welcome(url, first.managementKey.reveal(), (await linkOf(first)).reveal()));
     return;
   }
-  say(welcomeWithFile(url, await writeFirstKey(dataDir, provision)));
+  const provisioned = Promise.withResolvers<ProvisionedTenant>();
+  const keyFile = await writeFirstSecret(dataDir, "first-management-key", async () => {
+    const first = await provision();
+    provisioned.resolve(first);
+    return first.managementKey;
+  });
+  const linkFile = await writeFirstSecret(dataDir, "first-sign-in-link", async () => linkOf(await provisioned.promise));
+  say(welcomeWithFile(url, keyFile, linkFile));
 }
 
 /** Time that open handles may keep the process alive after its stop, such as a socket of a database that is gone. */

@@ -1,21 +1,29 @@
 /** The message of a first start on a terminal. */
-export function welcome(url: string, key: string): string {
+export function welcome(url: string, key: string, link: string): string {
   return `
 Welcome to Cloakroom. Your first tenant is ready. This is its management key; it is not shown again:
 
   ${key}
 
+This link signs its owner in, once, within 10 minutes. For another: cloakroom members sign-in-link --email owner@localhost
+
+  ${link}
+
 ${directions(url, `export MANAGEMENT_KEY=${key}`)}`;
 }
 
 /** The same for a log, with the file of the key in place of the key. */
-export function welcomeWithFile(url: string, file: string): string {
+export function welcomeWithFile(url: string, file: string, linkFile: string): string {
   return `
 Welcome to Cloakroom. Your first tenant is ready. Its management key is in this file, which only its owner can read:
 
   ${file}
 
-Keep the key in a safe place, and delete the file.
+Keep the key in a safe place, and delete the file. A link that signs its owner in, once, within 10 minutes, is in:
+
+  ${linkFile}
+
+For another link: cloakroom members sign-in-link --email owner@localhost
 
 ${directions(url, `export MANAGEMENT_KEY=$(cat ${quoted(file)})`)}`;
 }

@@ -27,7 +27,7 @@ export function readFingerprint(text: string): Buffer | undefined {
 }
 
 /** Kinds of search terms: metadata pairs, index values and containers of tokens; addresses of people; references of payments. */
-export type TermKind = "metadata" | "index" | "container" | "email" | "payment";
+export type TermKind = "metadata" | "index" | "container" | "email" | "identity" | "payment";
 
 /** The blinded form of a search term: the first 16 bytes of HMAC-SHA-256 under the tenant's search key. */
 export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: string): Buffer {

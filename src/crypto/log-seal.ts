@@ -1,6 +1,7 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { lengthPrefixed } from "./bytes.js";
+import type { DigestVersion } from "./row-digest.js";
 import { type KeyVersions, SealBroken } from "./sealed.js";
 
 /** The content of a seal over one minute of a tenant's log. */
@@ -9,7 +10,9 @@ export interface SealedMinute {
   /** Counts a tenant's seals from 1. */
   readonly number: number;
   readonly rowCount: number;
-  /** Covers the rows in the order of (created_at, id): see {@link RowDigest}. */
+  /** The layout of the digest. */
+  readonly digestVersion: DigestVersion;
+  /** Covers the rows in the order of (created_at, id). */
   readonly digest: Uint8Array;
   /** The MAC of the previous seal, or {@link NO_SEAL} for the first. */
   readonly previous: Uint8Array;
@@ -56,37 +59,10 @@ export interface ChainEnd {
 /** The previous MAC of the first seal. */
 export const NO_SEAL: Uint8Array = Buffer.alloc(32);
 
-/** A column of a log row as text; null differs from the empty text. */
-export type Cell = string | null;
-
-/** SHA-256 over rows. Each cell is length-prefixed with a byte that distinguishes null from text. */
-export class RowDigest {
-  readonly #hash = createHash("sha256");
-  #count = 0;
-
-  constructor(tenantId: TenantId, windowStart: Date) {
-    this.#hash.update(lengthPrefixed(["cloakroom/log-rows/1", tenantId, windowStart.toISOString()]));
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  add(cells: readonly Cell[]): void {
-    this.#count += 1;
-    this.#hash.update(lengthPrefixed(cells.map((cell) => (cell === null ? "0" : `1${cell}`))));
-  }
-
-  /** Ends the digest. */
-  finish(): Buffer {
-    return this.#hash.digest();
-  }
-}
-
 /** @throws {SealBroken} if the key of that version is gone. */
 export function macOfMinute(keys: KeyVersions, version: number, tenantId: TenantId, minute: SealedMinute): Buffer {
   return mac(keys, version, [
-    "cloakroom/log-seal/1",
+    `cloakroom/log-seal/${minute.digestVersion}`,
     tenantId,
     minute.windowStart.toISOString(),
     String(minute.number),

@@ -1,5 +1,10 @@
+import type { Caller } from "../access/caller.js";
+import { isApplicationType } from "../access/permissions.js";
+import { requireGrantable } from "../access/role-rights.js";
+import { openRights } from "../access/sealed-rights.js";
 import { invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readApplication } from "../store/applications.js";
 import type { Transaction } from "../store/transaction.js";
 
@@ -10,4 +15,20 @@ export async function requireApplication(tx: Transaction, id: Uuid | undefined):
   if (!application || application.type === "management") {
     throw invalid("application.id", "must be a public or private application of this tenant");
   }
+}
+
+/**
+ * Checks that a person does not write code that acts as an application with more rights than the person may give.
+ * @throws {Fault} permission_denied.
+ */
+export async function requireGrantableActing(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  id: Uuid | null | undefined,
+): Promise<void> {
+  if (caller.principal.kind !== "person" || !id) return;
+  const row = await tx.query(readApplication, id);
+  if (!row || !isApplicationType(row.type)) return;
+  requireGrantable(caller, row.type, openRights(keys, tx.tenantId, id, row.type, row));
 }

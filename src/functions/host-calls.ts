@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { collectAnswer } from "../egress/collect-answer.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
@@ -15,6 +16,7 @@ import {
   type HostFetchResponse,
 } from "../sandbox/host-calls.js";
 import { HOST_CALL_BYTES } from "../sandbox/limits.js";
+import type { FetchTurns } from "./fetch-turns.js";
 import type { FetchedBytes } from "./fetched-bytes.js";
 import { FunctionFailed, readErrors } from "./function-failed.js";
 import type { HostCallsFor } from "./function-runner.js";
@@ -30,8 +32,15 @@ export interface ApiAnswer {
 /** Runs an API operation as an application, exactly as over REST: rights, validation and log rows included. */
 export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: AbortSignal) => Promise<ApiAnswer>;
 
+/** The way out for tenants' code, and its limits. */
+export interface FetchingParts {
+  readonly agents: GuardedAgents;
+  readonly turns: FetchTurns;
+  readonly fetched: FetchedBytes;
+}
+
 /** `bt` is the API under the application's rights; `fetch` goes through the egress guard in the tenant's own pool. */
-export function hostCallsOver(callApi: CallApi, agents: GuardedAgents, fetched: FetchedBytes): HostCallsFor {
+export function hostCallsOver(callApi: CallApi, fetching: FetchingParts): HostCallsFor {
   return (tenantId, application) => ({
     ...(application
       ? {
@@ -42,13 +51,13 @@ export function hostCallsOver(callApi: CallApi, agents: GuardedAgents, fetched: 
           },
         }
       : {}),
-    fetch: guardedFetch(agents, tenantId, fetched),
+    fetch: guardedFetch(fetching, tenantId),
   });
 }
 
 /** Makes requests in the tenant's own pool, under the rules for all tenants' code. */
-export function guardedFetch(agents: GuardedAgents, tenantId: TenantId, fetched: FetchedBytes): HostCalls["fetch"] {
-  return (request, signal) => fetchGuarded({ agents, tenantId, fetched }, request, signal);
+export function guardedFetch(parts: FetchingParts, tenantId: TenantId): HostCalls["fetch"] {
+  return (request, signal) => fetchInTurn(parts, tenantId, request, signal);
 }
 
 /** Creates a token as an application. @throws {FunctionFailed} with the API's error. */
@@ -68,29 +77,16 @@ export async function createTokenFor(
   );
 }
 
-interface Fetching {
-  readonly agents: GuardedAgents;
-  readonly tenantId: TenantId;
-  readonly fetched: FetchedBytes;
-}
-
-async function fetchGuarded(
-  { agents, tenantId, fetched }: Fetching,
-  { url, method, headers, body, timeoutMs }: HostFetchRequest,
+async function fetchInTurn(
+  parts: FetchingParts,
+  tenantId: TenantId,
+  request: HostFetchRequest,
   signal: AbortSignal,
 ): Promise<HostFetchResponse> {
+  const { timeoutMs } = request;
   const cancelled = timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const response = await guardedRequest(agents, {
-      ...{ url, method, headers, pool: tenantId, signal: cancelled, maxBodyBytes: HOST_CALL_BYTES },
-      body: body && bytesOf(body),
-    });
-    return {
-      status: response.status,
-      statusText: response.statusText,
-      headers: response.rawHeaders,
-      body: await readAll(response.body, tenantId, fetched),
-    };
+    return await parts.turns.take(tenantId, cancelled, () => fetchGuarded(parts, tenantId, request, cancelled));
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     // A time-out set by the code is a time-out, not a cancelled call.
@@ -100,22 +96,37 @@ async function fetchGuarded(
   }
 }
 
+async function fetchGuarded(
+  { agents, fetched }: FetchingParts,
+  tenantId: TenantId,
+  { url, method, headers, body }: HostFetchRequest,
+  signal: AbortSignal,
+): Promise<HostFetchResponse> {
+  const response = await guardedRequest(agents, {
+    ...{ url, method, headers, pool: tenantId, signal, maxBodyBytes: HOST_CALL_BYTES },
+    body: body && bytesOf(body),
+  });
+  return {
+    status: response.status,
+    statusText: response.statusText,
+    headers: response.rawHeaders,
+    body: await readAll(response.body, tenantId, fetched),
+  };
+}
+
 function bytesOf(body: HostBody): Buffer {
   return "text" in body ? Buffer.from(body.text) : Buffer.from(body.base64, "base64");
 }
 
 /** @throws {HostFailure} if code fetches too much at once. */
 async function readAll(body: Readable, tenantId: TenantId, fetched: FetchedBytes): Promise<HostBody> {
-  const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of body) {
-      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      fetched.take(tenantId, bytes.length);
-      size += bytes.length;
-      chunks.push(bytes);
-    }
-    return shownBody(Buffer.concat(chunks));
+    const bytes = await collectAnswer(body, (count) => {
+      fetched.take(tenantId, count);
+      size += count;
+    });
+    return shownBody(bytes);
   } finally {
     fetched.release(tenantId, size);
   }

@@ -11,6 +11,8 @@ import type { Lease } from "../store/lease.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
 import { REMOVED_AT_ONCE } from "../store/removal.js";
 import { deleteDueSessions } from "../store/sessions.js";
+import { deleteDueSignInRequests } from "../store/sign-in-requests.js";
+import { deleteDueSignIns } from "../store/sign-ins.js";
 import type { Statement } from "../store/statement.js";
 import { deleteDueThreeDSSessions } from "../store/three-ds-sessions.js";
 import { deleteDueCvc } from "../store/token-cvc.js";
@@ -58,7 +60,10 @@ const SWEEPS: readonly Sweep[] = [
   {
     name: "sweep",
     leaseSeconds: 60,
-    kinds: ["session", "idempotency_key", "reactor_result", "failed_run", "invitation", "three_ds_session"],
+    kinds: [
+      ...(["session", "idempotency_key", "reactor_result", "failed_run", "invitation", "three_ds_session"] as const),
+      ...(["sign_in", "sign_in_request"] as const),
+    ],
   },
 ];
 
@@ -183,4 +188,6 @@ const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", nu
   failed_run: deleteDueFailedRuns,
   invitation: deleteDueInvitations,
   three_ds_session: deleteDueThreeDSSessions,
+  sign_in: deleteDueSignIns,
+  sign_in_request: deleteDueSignInRequests,
 };

@@ -35,7 +35,9 @@ export function smtpTransport(url: Sensitive<string>, from: string): MailTranspo
       stopping.addEventListener("abort", hurry, { once: true });
       try {
         const addressed = { from, to: { address: to, name: "" }, subject };
-        const mail = { ...addressed, text: text.reveal(), html: html.reveal(), signal: cut.signal };
+        const bodies = { text: text.reveal(), html: html.reveal() };
+        // Quoted-printable would cut links at 76 characters, which some programs do not join again.
+        const mail = { ...addressed, ...bodies, textEncoding: "base64" as const, signal: cut.signal };
         return await transport.sendMail(mail).then(
           (): SendResult => "sent",
           (error: unknown) => (stopping.aborted && cut.signal.aborted ? "deferred" : endOf(error)),

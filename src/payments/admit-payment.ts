@@ -99,7 +99,7 @@ export async function admitPayment(
   tx.enqueue(insertPayment, written);
   noteDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
-  writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use"));
+  writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use", { transform: "reveal" }));
   await touch(tx, tokenId, row.active_month);
   return { payment, connection, card: new Sensitive(card) };
 }

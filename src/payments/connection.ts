@@ -87,7 +87,7 @@ export function createConnection(
   tx.enqueue(insertConnection, {
     ...rowOf(tx.tenantId, keys, connection),
     check_due_at: tx.now,
-    created_by: caller.application.id,
+    created_by: actorOf(caller).id,
   });
   noteDue(tx, { kind: "connection_check", at: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "connection", connection.id, "create"));
@@ -138,7 +138,7 @@ export async function replaceConnection(
   tx.enqueue(updateConnection, {
     ...rowOf(tx.tenantId, keys, changed),
     check_due_at: isChecked ? null : tx.now,
-    modified_by: caller.application.id,
+    modified_by: actorOf(caller).id,
     revision: row.revision,
   });
   if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });

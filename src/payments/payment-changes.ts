@@ -1,4 +1,4 @@
-import { logEntry } from "../audit/log-entry.js";
+import { type EntryDetails, logEntry } from "../audit/log-entry.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -48,6 +48,11 @@ async function refundsIn(tx: Transaction, keys: TenantKeys, { id, status }: Paym
   return (await tx.query(listRefundRows, id)).map((row) => openRefund(keys, tx.tenantId, row));
 }
 
+/** What the log says of a payment that moved to another status. */
+function endOf({ status, errorCode }: Payment): EntryDetails {
+  return status.endsWith("_failed") ? { remark: status, outcome: "failed", code: errorCode } : { remark: status };
+}
+
 function write(
   tx: OrdinaryTransaction,
   keys: TenantKeys,
@@ -55,7 +60,7 @@ function write(
 ): void {
   tx.enqueue(updatePayment[goesOn ? "kept" : "released"], paymentRowOf(keys, tx.tenantId, payment));
   if (payment.dueAt) noteDue(tx, { kind: "payment", at: payment.dueAt });
-  if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", payment.status));
+  if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", endOf(payment)));
   if (approved) deleteCvc(tx, payment.tokenId);
   if (moved && payment.attempt?.refundId) {
     tx.enqueue(insertRefund, sealRefund(keys, tx.tenantId, plannedRefund(payment, "late approval", tx.now)));

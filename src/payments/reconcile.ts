@@ -137,7 +137,7 @@ async function cardAgain(
 ): Promise<SensitiveCard | undefined> {
   const row = await database.shared.run(tenantId, "unguarded", async (tx) => {
     const found = await findToken(tx, tokenId);
-    if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use"));
+    if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use", { transform: "reveal" }));
     return found;
   });
   const card = row ? cardOf(openToken(keys, tenantId, row)) : undefined;

@@ -20,6 +20,23 @@ const PING_EVERY_MS = 5_000;
  * orchestrators also give an unresponsive process 30 s.
  */
 const MOST_SILENT_MS = 30_000;
+/** Longer than a server waits for its database, which is 5 minutes. */
+const MOST_STARTING_MS = 6 * 60_000;
+
+/** How long processes may take, in milliseconds. */
+export interface ProcessTimes {
+  readonly pingEvery: number;
+  /** Without a message, until a process is killed. */
+  readonly mostSilent: number;
+  /** From its start until it accepts requests. */
+  readonly mostStarting: number;
+}
+
+const TIMES: ProcessTimes = {
+  pingEvery: PING_EVERY_MS,
+  mostSilent: MOST_SILENT_MS,
+  mostStarting: MOST_STARTING_MS,
+};
 
 export interface ProcessGroupOptions {
   readonly count: number;
@@ -28,12 +45,14 @@ export interface ProcessGroupOptions {
   /** Receives a process's messages, except its state, which the group keeps itself. */
   readonly onMessage: (process: OneProcess, message: FromProcess) => void;
   readonly onEnd: (process: OneProcess) => void;
+  readonly times?: ProcessTimes;
 }
 
 /** Keeps the serving processes alive: starts them, checks that they respond, and replaces those that end. */
 export class ProcessGroup {
   readonly #options: ProcessGroupOptions;
-  /** By number. Absent while the process is starting. */
+  readonly #times: ProcessTimes;
+  /** By number. Absent between the end of a process and the start of its replacement. */
   readonly #processes = new Map<number, OneProcess>();
   readonly #failures = new Map<number, { shortLives: number; failedStarts: number }>();
   readonly #restarts = new Set<NodeJS.Timeout>();
@@ -47,6 +66,7 @@ export class ProcessGroup {
 
   constructor(options: ProcessGroupOptions) {
     this.#options = options;
+    this.#times = options.times ?? TIMES;
   }
 
   /** Resolves to a message for the operator when a process cannot be restarted. */
@@ -68,7 +88,7 @@ export class ProcessGroup {
     await Promise.all(Array.from({ length: this.#options.count - 1 }, (_, index) => this.#begin(index + 2)));
     this.#isStarting = false;
     this.#lastTick = performance.now();
-    this.#pings = setInterval(() => this.#ping(), PING_EVERY_MS);
+    this.#pings = setInterval(() => this.#ping(), this.#times.pingEvery);
     return first;
   }
 
@@ -138,11 +158,14 @@ export class ProcessGroup {
   #ping(): void {
     const now = performance.now();
     // If this process itself was delayed, answers may be waiting unread.
-    const isOnTime = now - this.#lastTick < 2 * PING_EVERY_MS;
+    const { pingEvery, mostSilent, mostStarting } = this.#times;
+    const isOnTime = now - this.#lastTick < 2 * pingEvery;
     this.#lastTick = now;
-    for (const process of this.ready) {
+    // Also those that are starting: a replacement that hangs would leave its place empty.
+    for (const process of this.#processes.values()) {
       if (!isOnTime) process.lastHeard = now;
-      if (now - process.lastHeard > MOST_SILENT_MS) process.kill();
+      const isLate = isOnTime && !process.ready && now - process.startedAt > mostStarting;
+      if (isLate || now - process.lastHeard > mostSilent) process.kill();
       else process.send({ type: "ping" });
     }
   }

@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { type Denied, denied, deniedWith, recordingDenials } from "../access/refusal.js";
+import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
@@ -19,6 +19,18 @@ export async function requireRight(database: Database, route: Route): Promise<vo
   if (barOf(route)) await authorize(database, route, [], UNCOUNTED);
 }
 
+/** Records that a call was refused for its reason. @returns the fault for the caller. */
+export async function refuseReason(
+  database: Database,
+  { tenantId, context, ...route }: Route,
+  fault: Fault,
+): Promise<Fault> {
+  const invoker = route.caller ?? route.application;
+  const details = { remark: "reason", outcome: "denied", code: fault.code, context } as const;
+  const entry = logEntry(invoker && actorOf(invoker), "proxy", route.proxy?.proxy.id ?? ALL, "refuse", details);
+  return recordDenial(database, new Denied(tenantId, fault, entry));
+}
+
 /**
  * Checks rights, loads the tokens and writes the log rows, in one transaction.
  * @throws {Fault} permission_denied, or validation_failed for tokens that do not exist; {StaleAuthorization}.
@@ -36,8 +48,9 @@ export async function authorize(
       if (bar) throw bar;
       const tokens = await useTokens(tx, route, ids, memory);
       const invoker = caller ?? application;
+      const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
       const actor = invoker && actorOf(invoker);
-      writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", proxy ? undefined : "ephemeral"));
+      writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", details));
       return tokens;
     }),
   );

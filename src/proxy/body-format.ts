@@ -1,4 +1,5 @@
 import { placesInJson } from "./splice/json.js";
+import { placesInJson5 } from "./splice/json5.js";
 import type { FindPlaces } from "./splice/place.js";
 import { placesInText, placesInUntypedText } from "./splice/plain.js";
 import { placesInForm } from "./splice/url.js";
@@ -19,7 +20,8 @@ export type BodyFormat =
 const UNKNOWN: BodyFormat = { kind: "unknown" };
 
 /** One value, one per line, or a sequence of values: strings have the same syntax in all. */
-const JSON_TYPE = /^(?:application|text)\/(?:x-)?(?:json|ndjson|jsonl|jsonlines|json-seq|json5)$|\+json(?:-seq)?$/;
+const JSON_TYPE = /^(?:application|text)\/(?:x-)?(?:json|ndjson|jsonl|jsonlines|json-seq)$|\+json(?:-seq)?$/;
+const JSON5_TYPE = /^(?:application|text)\/(?:x-)?json5$|\+json5$/;
 const XML_TYPE = /^(?:application|text)\/xml$|\+xml$/;
 /** GraphQL strings have JSON's syntax; a block string, in three quotes, is read as one that contains quotes. */
 const GRAPHQL_TYPE = /^application\/graphql$/;
@@ -31,6 +33,7 @@ export function bodyFormatOf(contentType: string | undefined): BodyFormat {
   const type = mediaTypeOf(contentType);
   if (type === undefined || contentType === undefined) return UNKNOWN;
   if (JSON_TYPE.test(type) || GRAPHQL_TYPE.test(type)) return { kind: "text", find: placesInJson };
+  if (JSON5_TYPE.test(type)) return { kind: "text", find: placesInJson5 };
   if (type === "application/x-www-form-urlencoded") return { kind: "text", find: placesInForm };
   if (XML_TYPE.test(type)) return { kind: "text", find: placesInXml };
   if (type === "text/plain") return { kind: "text", find: placesInUntypedText };

@@ -1,5 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
+import type { AuditContext } from "../audit/audit-context.js";
+import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
@@ -20,6 +22,8 @@ export interface ProxyCall {
   readonly signal: AbortSignal;
   /** Memory for the caller's and the destination's bodies. */
   readonly memory: RequestMemory;
+  /** What the request tells log rows, and why its reason is not accepted. */
+  readonly audit: { readonly context: AuditContext; readonly badReason: Fault | undefined };
   /** Called with the owner of the call once it is known, and again after each reload. */
   readonly onOwner?: (owner: CallOwner) => void;
 }

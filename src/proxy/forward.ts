@@ -17,17 +17,22 @@ const OF_CONNECTION = new Set([
   "http2-settings",
 ]);
 
+/**
+ * Headers that `Connection` cannot name: they are for the last recipient. Without the type or coding of a body its
+ * reader takes it for something else than the search for references or a transform did; without the others it acts for
+ * somebody else, or stores what it must not.
+ */
+const END_TO_END = /^(?:content-.*|authorization|cookie|set-cookie|cache-control|location)$/;
+
 /** Our own headers, which are never forwarded. */
-const OURS = /^bt-/i;
+const OURS = /^(?:bt-|x-cloakroom-)/i;
 
 /**
  * The caller's headers for the destination, in their original case and order. BT-PROXY-KEEP-ALIVE and
  * BT-PROXY-CONNECTION become the headers that clients cannot send themselves.
  */
 export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
-  const forwarded = headers.filter(
-    ([name]) => FORWARDED.test(name) && !OURS.test(name) && !OF_CONNECTION.has(name.toLowerCase()),
-  );
+  const forwarded = withoutHop(headers).filter(([name]) => FORWARDED.test(name) && !OURS.test(name));
   const keepAlive = headerValue(headers, "bt-proxy-keep-alive");
   const connection = headerValue(headers, "bt-proxy-connection");
   if (keepAlive !== undefined) forwarded.push(["KEEP-ALIVE", keepAlive]);
@@ -37,7 +42,15 @@ export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
 
 /** The destination's headers for the caller: all except those of the connection. */
 export function returnedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
-  return headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
+  return withoutHop(headers);
+}
+
+function withoutHop(headers: readonly HeaderPair[]): HeaderPair[] {
+  const named = new Set(headerValues(headers, "connection").flatMap((value) => value.toLowerCase().split(/[\s,]+/)));
+  return headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return !OF_CONNECTION.has(lower) && (!named.has(lower) || END_TO_END.test(lower));
+  });
 }
 
 export function headerValue(headers: readonly HeaderPair[], lowerName: string): string | undefined {

@@ -10,7 +10,7 @@ import { StaleAuthorization } from "../store/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openTokens } from "../tokens/detokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
-import { authorize, requireRight } from "./authorize.js";
+import { authorize, refuseReason, requireRight } from "./authorize.js";
 import type { ProxyAnswer, ProxyCall } from "./call.js";
 import { destinationTarget } from "./destination.js";
 import { DestinationFailed } from "./destination-failed.js";
@@ -60,6 +60,7 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     try {
       await requireRight(database, route);
+      if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
       draft ??= await scan(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
       const keys = await keyring.of(route.tenantId);

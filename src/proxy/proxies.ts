@@ -1,11 +1,12 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { newKey } from "../access/key-text.js";
+import { requireOwn } from "../access/role-rights.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { requireApplication } from "../functions/acting-application.js";
+import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteFailedRuns } from "../store/failed-runs.js";
@@ -43,10 +44,11 @@ export async function createProxy(
     requireReactor(tx, "request_reactor_id", definition.requestReactorId),
     requireReactor(tx, "response_reactor_id", definition.responseReactorId),
   ]);
+  await requireGrantableParts(tx, caller, keys, properties.applicationId, definition);
   const id = newUuid();
   const { text: key, hash } = newKey("prx", tx.tenantId);
   const { name, applicationId, requireAuth } = properties;
-  const createdBy = caller.application.id;
+  const createdBy = actorOf(caller).id;
   const made = { id, name, key, definition, applicationId, requireAuth };
   tx.enqueue(insertProxy, { ...proxyRowOf(keys, tx.tenantId, made), key_hash: hash, created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "create"));
@@ -89,8 +91,10 @@ export async function updateProxy(
   const properties = change(current);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
   await requireNewReactors(tx, properties.definition, current.definition);
+  await requireGrantableParts(tx, caller, keys, current.applicationId, current.definition);
+  await requireGrantableParts(tx, caller, keys, properties.applicationId, properties.definition);
   const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
-  const modifiedBy = caller.application.id;
+  const modifiedBy = actorOf(caller).id;
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
@@ -107,12 +111,31 @@ async function requireNewReactors(tx: Transaction, next: ProxyDefinition, last: 
   }
 }
 
+/** Checks the rights of everything that a proxy acts with, for a person who writes it. @throws {Fault} permission_denied. */
+async function requireGrantableParts(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  applicationId: Uuid | undefined,
+  { requestReactorId, responseReactorId }: ProxyDefinition,
+): Promise<void> {
+  if (caller.principal.kind !== "person") return;
+  await requireGrantableActing(tx, caller, keys, applicationId);
+  for (const id of [requestReactorId, responseReactorId]) {
+    const reactor = id === undefined ? null : await tx.query(readReactor, id);
+    await requireGrantableActing(tx, caller, keys, reactor?.application_id);
+  }
+}
+
 async function requireReactor(tx: Transaction, field: string, id: Uuid | undefined): Promise<void> {
   if (id !== undefined && !(await tx.query(readReactor, id))) throw invalid(field, "must be a reactor of this tenant");
 }
 
 /** Deletes a proxy; its key stops working everywhere at once. */
 export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  const row = await tx.query(readProxy, id);
+  if (!row) throw notFound("proxy");
+  requireOwn(caller, row.created_by);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteProxyRow, id))) throw notFound("proxy");
   tx.enqueue(deleteFailedRuns, id);

@@ -1,5 +1,6 @@
 import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller } from "../access/caller.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -23,6 +24,7 @@ export type TransformKind = "request_transform" | "response_transform";
 export interface ReactorStepCall {
   readonly tenantId: TenantId;
   readonly caller: Caller | undefined;
+  readonly context: AuditContext;
   readonly kind: TransformKind;
 }
 
@@ -47,13 +49,13 @@ export interface ReactorStepParts {
 }
 
 export function runReactorStep({ database, keyring, authenticator, functions }: ReactorStepParts): RunReactorStep {
-  return async ({ tenantId, caller, kind }, { reactorId }, args, signal) => {
-    const { row, formulaRow } = await readStep(database, tenantId, caller, reactorId);
+  return async ({ tenantId, caller, context, kind }, { reactorId }, args, signal) => {
+    const { row, formulaRow } = await readStep(database, { tenantId, caller, context }, reactorId);
     const keys = await keyring.of(tenantId);
     const reactor = openReactor(keys, tenantId, row);
     const formula = formulaRow ? openFormula(keys, tenantId, formulaRow) : undefined;
     if (formula) checkArguments(formula, args);
-    const application = await applicationOf(authenticator, tenantId, reactor);
+    const application = await applicationOf(authenticator, tenantId, reactor, context);
     // The limits of a transform, which sees bodies of up to 5 MB.
     const result = await functions.run(
       { ...reactorFunction(tenantId, reactor, formula, application), kind },
@@ -65,12 +67,12 @@ export function runReactorStep({ database, keyring, authenticator, functions }: 
 }
 
 /** Read for each call, so changes to the reactor apply at once. Logs the run. */
-function readStep(database: Database, tenantId: TenantId, caller: Caller | undefined, reactorId: Uuid) {
+function readStep(database: Database, { tenantId, caller, context }: Omit<ReactorStepCall, "kind">, reactorId: Uuid) {
   return database.shared.run(tenantId, "unguarded", async (tx) => {
     const row = await tx.query(readReactor, reactorId);
     const formulaRow = row?.formula_id ? await tx.query(readFormula, row.formula_id) : null;
     if (!row || (row.formula_id && !formulaRow)) throw goneReactor();
-    writeLog(tx, logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke"));
+    writeLog(tx, logEntry(caller && actorOf(caller), "reactor", reactorId, "invoke", { context }));
     return { row, formulaRow };
   });
 }

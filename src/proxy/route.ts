@@ -1,8 +1,9 @@
 import type { Authenticator } from "../access/authenticate.js";
 import type { Caller } from "../access/caller.js";
 import { parseKey } from "../access/key-text.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import { Fault } from "../base/fault.js";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import type { ProxyCall } from "./call.js";
@@ -18,6 +19,8 @@ export interface RouteParts {
 /** The caller and proxy of a call. */
 export interface Route {
   readonly tenantId: TenantId;
+  /** What log rows say of the call, also where it has no caller. */
+  readonly context: AuditContext;
   /** The holder of the request's key. Undefined if the proxy requires none and the request has no valid one. */
   readonly caller: Caller | undefined;
   /** The application of a proxy that requires no key. Its rights apply where the caller's do not suffice. */
@@ -35,33 +38,48 @@ export interface Route {
  * Finds the caller and proxy of a call, using the caches.
  * @throws {Fault} unauthenticated; not_found for an unknown proxy; validation_failed without a destination.
  */
-export async function chooseRoute(parts: RouteParts, { target, apiKey }: ProxyCall): Promise<Route> {
+export async function chooseRoute(
+  parts: RouteParts,
+  { target, apiKey, audit: { context } }: ProxyCall,
+): Promise<Route> {
   if (!target) {
     throw new Fault("validation_failed", "Name a proxy by its key in BT-PROXY-KEY, or a destination in BT-PROXY-URL.", {
       fields: {},
     });
   }
   if (target.kind === "ephemeral") {
-    const caller = await parts.authenticator.authenticate(apiKey);
+    const caller = await parts.authenticator.authenticate(apiKey, context);
     requireNamedDestination("BT-PROXY-URL", target.url, parts.policy);
     const definition = ephemeralDefinition(target.url);
     const { tenantId, revision } = caller;
-    return { tenantId, caller, application: undefined, proxy: undefined, definition, revision };
+    const audit = invocation(context, undefined, definition);
+    return {
+      tenantId,
+      context: audit,
+      caller: { ...caller, context: audit },
+      application: undefined,
+      proxy: undefined,
+      definition,
+      revision,
+    };
   }
   const proxy = await parts.loader.find(target.key);
   const { tenantId } = proxy;
-  const { requireAuth, applicationId, definition } = proxy.proxy;
+  const { id, requireAuth, applicationId, definition } = proxy.proxy;
+  const audit = invocation(context, id, definition);
   if (!requireAuth) {
-    const caller = await validCaller(parts, tenantId, apiKey);
-    const application = applicationId ? await parts.authenticator.application(tenantId, applicationId) : undefined;
+    const caller = await validCaller(parts, tenantId, apiKey, audit);
+    const application = applicationId
+      ? await parts.authenticator.application(tenantId, applicationId, audit)
+      : undefined;
     const revision = Math.min(proxy.revision, (caller ?? proxy).revision, (application ?? proxy).revision);
-    return { tenantId, caller, application, proxy, definition, revision };
+    return { tenantId, context: audit, caller, application, proxy, definition, revision };
   }
-  const caller = await parts.authenticator.authenticate(apiKey);
+  const caller = await parts.authenticator.authenticate(apiKey, audit);
   // A key of another tenant learns nothing, not even that the proxy exists.
   if (caller.tenantId !== tenantId) throw new Fault("not_found", "There is no proxy with this key.");
   const revision = Math.min(proxy.revision, caller.revision);
-  return { tenantId, caller, application: undefined, proxy, definition, revision };
+  return { tenantId, context: audit, caller, application: undefined, proxy, definition, revision };
 }
 
 /** A proxy that requires no key accepts one. An invalid key counts as absent. */
@@ -69,14 +87,21 @@ async function validCaller(
   { authenticator }: RouteParts,
   tenantId: TenantId,
   apiKey: string | undefined,
+  context: AuditContext,
 ): Promise<Caller | undefined> {
   if (apiKey === undefined || parseKey(apiKey)?.tenantId !== tenantId) return undefined;
   try {
-    return await authenticator.authenticate(apiKey);
+    return await authenticator.authenticate(apiKey, context);
   } catch (error) {
     if (error instanceof Fault && error.code === "unauthenticated") return undefined;
     throw error;
   }
+}
+
+/** The call in log rows: it goes through the proxy to the host of its destination. */
+function invocation(context: AuditContext, proxyId: Uuid | undefined, definition: ProxyDefinition): AuditContext {
+  const destinationHost = URL.parse(definition.destinationUrl)?.hostname;
+  return { ...context, via: { type: "proxy", id: proxyId }, destinationHost };
 }
 
 function ephemeralDefinition(url: string): ProxyDefinition {

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import { afterOthers } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
@@ -49,6 +50,7 @@ export type TransformedRequest =
 /** The rights and memory that transforms run with. */
 export interface TransformScope {
   readonly tenantId: TenantId;
+  readonly context: AuditContext;
   /** The caller of the proxy, if known. */
   readonly caller?: Caller | undefined;
   readonly proxy: LoadedProxy | undefined;
@@ -57,7 +59,7 @@ export interface TransformScope {
 export interface TransformParts {
   readonly functions: FunctionRunner;
   /** The proxy's application as a caller. */
-  application(tenantId: TenantId, proxy: LoadedProxy): Promise<Caller | undefined>;
+  application(tenantId: TenantId, proxy: LoadedProxy, context: AuditContext): Promise<Caller | undefined>;
   /** Creates a token as that application and returns it in REST form. */
   createToken(application: Caller, request: JsonObject, signal: AbortSignal): Promise<Json>;
   runReactor: RunReactorStep;
@@ -119,7 +121,7 @@ export class RunTransforms {
   }
 
   async #run(
-    { tenantId, caller }: TransformScope,
+    { tenantId, context, caller }: TransformScope,
     proxy: LoadedProxy,
     kind: TransformKind,
     steps: readonly ProxyStep[],
@@ -127,7 +129,7 @@ export class RunTransforms {
     extra: JsonObject,
     signal: AbortSignal,
   ): Promise<TransformedAnswer | undefined> {
-    const application = await this.#parts.application(tenantId, proxy);
+    const application = await this.#parts.application(tenantId, proxy, context);
     const remembered: Remembered = new Map();
     const { id, revision, definition } = proxy.proxy;
     const fn = { tenantId, id, kind, application, configuration: definition.configuration, version: revision };
@@ -138,7 +140,7 @@ export class RunTransforms {
       switch (step.type) {
         case "reactor": {
           const args = { body: message.body, headers: message.headersObject() };
-          const result = await this.#parts.runReactor({ tenantId, caller, kind }, step, args, signal);
+          const result = await this.#parts.runReactor({ tenantId, caller, context, kind }, step, args, signal);
           if (result.kind === "answered") return answerOf(result.answer);
           message.take(result.value);
           break;

@@ -123,9 +123,11 @@ async function asSteps<T>(steps: Promise<T>): Promise<T> {
 function transformRequest(testing: ProxyTesting, { requestSteps, request, configuration }: ProxySample) {
   const { signal, memory } = testing;
   const { proxy, transforms } = madeUp(testing, configuration);
-  const { tenantId } = testing.caller;
+  const { tenantId, context } = testing.caller;
   const headers = forwardedHeaders(request.headers);
-  return asSteps(transforms.request({ tenantId, proxy }, requestSteps, { ...request, headers }, { signal, memory }));
+  return asSteps(
+    transforms.request({ tenantId, context, proxy }, requestSteps, { ...request, headers }, { signal, memory }),
+  );
 }
 
 /** As in a proxy, only successful answers are transformed. */
@@ -140,7 +142,8 @@ async function transformAnswer(
   if (responseSteps.length === 0 || answer.status > 299) return { ...answer, headers };
   const { proxy, transforms } = madeUp(testing, configuration);
   const plain = { ...answer, headers, statusText: "", destinationStatus: answer.status };
-  const scope = { tenantId: testing.caller.tenantId, proxy };
+  const { tenantId, context } = testing.caller;
+  const scope = { tenantId, context, proxy };
   return wholeAnswer(await asSteps(transforms.response(scope, responseSteps, plain, { signal, memory })), testing);
 }
 

@@ -13,7 +13,8 @@ export function retryDelay(attempt: number): number {
   return 8_800 * 2 ** attempt;
 }
 
-const TIMEOUT_MS = 20_000;
+/** For one attempt to deliver a result. */
+export const CALLBACK_MS = 20_000;
 
 /** Posts the result of a run to its callback address. Returns undefined for any 2xx, otherwise the error. */
 export async function postResult(
@@ -34,7 +35,7 @@ export async function postResult(
       body: Buffer.from(JSON.stringify(body)),
       pool: tenantId,
       signal,
-      timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS },
+      timeouts: { headersMs: CALLBACK_MS, bodyIdleMs: CALLBACK_MS },
     });
     response.body.destroy();
     const isTaken = response.status >= 200 && response.status < 300;

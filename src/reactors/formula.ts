@@ -1,5 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
+import { requireOwn } from "../access/role-rights.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -67,12 +68,12 @@ export async function createFormula(
 ): Promise<Formula> {
   const id = wantedId ?? newUuid();
   const official = await tx.query(readFormula, id);
-  const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: caller.application.id };
+  const row = { ...rowOf(keys, tx.tenantId, id, draft), created_by: actorOf(caller).id };
   if (official || !(await tx.query(insertFormula, row))) {
     throw new Fault("already_exists", "There is a formula with this id already.", { fields: { id: ["is taken"] } });
   }
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "create"));
-  const times = { createdBy: caller.application.id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
+  const times = { createdBy: actorOf(caller).id, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
   return { ...draft, id, type: "private", status: "verified", revision: 1, ...times };
 }
 
@@ -108,11 +109,12 @@ export async function updateFormula(
   const row = await tx.query(readFormula, id);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
-  const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: caller.application.id };
+  if (caller.principal.kind === "person" && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
+  const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
   const current = openFormula(keys, tx.tenantId, row);
-  return { ...current, ...draft, modifiedBy: caller.application.id, modifiedAt: tx.now };
+  return { ...current, ...draft, modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
 }
 
 /** Deletes a formula of the tenant, unless a reactor uses it: that would lose its code. */
@@ -120,11 +122,20 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
   const [row, isUsed] = await Promise.all([tx.query(readFormula, id), tx.query(formulaInUse, id)]);
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
+  requireOwn(caller, row.created_by);
   if (isUsed) throw usedFormula();
   if (!(await tx.query(deleteFormulaRow, id))) throw notFound("reactor formula");
   // A concurrent creation of a reactor locks the formula until the reactor is stored.
   if (await tx.query(formulaInUse, id)) throw usedFormula();
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "delete"));
+}
+
+/** Code that reactors run has the rights of their applications. */
+function needsSecondFactor(): Fault {
+  return new Fault(
+    "permission_denied",
+    "People may not change a formula that reactors use without a second factor. Use a management key.",
+  );
 }
 
 function usedFormula(): Fault {

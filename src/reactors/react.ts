@@ -1,5 +1,5 @@
 import type { Authenticator } from "../access/authenticate.js";
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, type Caller, through } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -53,7 +53,7 @@ export async function admitRun(
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
-  const tokens = await findTokens(tx, caller, tokenIds, "token:use", "use", memory);
+  const tokens = await findTokens(tx, through(caller, { type: "reactor", id }), tokenIds, "token:use", "use", memory);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
   return { reactor, formula: formula ?? undefined, tokens };
 }
@@ -75,7 +75,7 @@ export async function react(
   const formula = formulaRow && openFormula(keys, tenantId, formulaRow);
   const values = detokenize(args, "args", await openTokens(tenantId, keys, tokens, parts.bins));
   if (formula) checkArguments(formula, values);
-  const application = await applicationOf(parts.authenticator, tenantId, reactor);
+  const application = await applicationOf(parts.authenticator, tenantId, reactor, caller.context);
   const result = await parts.functions.run(reactorFunction(tenantId, reactor, formula, application), values, signal);
   if (result.kind === "answered") return result;
   const { raw, tokenize } = returnedObject(result.value);

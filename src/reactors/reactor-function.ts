@@ -1,5 +1,6 @@
 import type { Authenticator } from "../access/authenticate.js";
 import type { Caller } from "../access/caller.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantFunction } from "../functions/function-runner.js";
@@ -33,15 +34,20 @@ export function reactorFunction(
 
 /**
  * The application that the code of a reactor acts as; undefined if it has none.
+ * @param context of the request that the code runs for.
  * @throws {Fault} permission_denied if it was deleted: code does not fall back to its caller's rights.
  */
 export async function applicationOf(
   authenticator: Authenticator,
   tenantId: TenantId,
-  { applicationId }: Reactor,
+  { id, applicationId }: Reactor,
+  context: AuditContext,
 ): Promise<Caller | undefined> {
   if (applicationId === undefined) return undefined;
-  const application = await authenticator.application(tenantId, applicationId);
+  const application = await authenticator.application(tenantId, applicationId, {
+    ...context,
+    via: { type: "reactor", id },
+  });
   if (!application) throw new Fault("permission_denied", "The application of this reactor does not exist any more.");
   return application;
 }

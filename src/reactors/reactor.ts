@@ -1,4 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { requireOwn } from "../access/role-rights.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -7,7 +8,7 @@ import type { Page, PageRequest } from "../base/page.js";
 import { boundTo, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { requireApplication } from "../functions/acting-application.js";
+import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -81,9 +82,10 @@ export async function createReactor(
   properties: ReactorProperties,
 ): Promise<ShownReactor> {
   await requireApplication(tx, properties.applicationId);
+  await requireGrantableActing(tx, caller, keys, properties.applicationId);
   const formula = await requireContract(tx, keys, properties);
   const id = newUuid();
-  const createdBy = caller.application.id;
+  const createdBy = actorOf(caller).id;
   tx.enqueue(insertReactor, { ...rowOf(tx.tenantId, keys, id, properties), created_by: createdBy });
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "create"));
   return { ...properties, formula, id, revision: 1, createdBy, createdAt: tx.now, modifiedBy: null, modifiedAt: null };
@@ -130,15 +132,20 @@ export async function updateReactor(
   const current = openReactor(keys, tx.tenantId, row);
   const properties = change(current);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
+  await requireGrantableActing(tx, caller, keys, current.applicationId);
+  await requireGrantableActing(tx, caller, keys, properties.applicationId);
   const formula = await requireContract(tx, keys, properties);
   const { id: _, ...changed } = rowOf(tx.tenantId, keys, id, properties);
-  const modifiedBy = caller.application.id;
+  const modifiedBy = actorOf(caller).id;
   tx.enqueue(updateReactorRow, { id, ...changed, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "update"));
   return { ...current, ...properties, formula, modifiedBy, modifiedAt: tx.now };
 }
 
 export async function deleteReactor(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+  const row = await tx.query(readReactor, id);
+  if (!row) throw notFound("reactor");
+  requireOwn(caller, row.created_by);
   if (!(await tx.query(deleteReactorRow, id))) throw notFound("reactor");
   tx.enqueue(deleteFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "delete"));

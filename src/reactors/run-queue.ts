@@ -17,7 +17,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, RETRIES, retryDelay } from "./callback.js";
 import { bodyOf, endOf, type RunEnd } from "./outcome.js";
 import { admitRun, type ReactParts, react, tokensOfArgs } from "./react.js";
-import { openEnd, openRequest, type RunRequest, sealEnd, sealRequest } from "./runs.js";
+import { openEnd, openRequest, type StoredRequest, sealEnd, sealRequest } from "./runs.js";
 
 export interface RunQueueParts extends ReactParts {
   readonly database: Database;
@@ -38,8 +38,12 @@ export interface UndeliveredResult {
   readonly delay: number | undefined;
 }
 
-/** Longer than a run of 30 s with its wait for a thread, and than the delivery of a result. */
-const LEASE_SECONDS = 60;
+/**
+ * Longer than a claimed run can take, or another replica would run its code and deliver its result a second time: 5 s
+ * for a runner, 5 s for a thread, 1 s to load, 30 s to run, up to 12.5 s until stuck code is stopped, and 20 s for the
+ * callback, which is 73.5 s, and some seconds for transactions.
+ */
+export const LEASE_SECONDS = 90;
 /** Concurrent runs of one tenant in one replica. */
 const AT_ONCE = 4;
 /** Tenants whose runs one replica executes concurrently. */
@@ -117,7 +121,7 @@ export class RunQueue {
   }
 
   /** A run under a newer key than the loaded ones fails once; the next attempt loads the new key. */
-  #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): RunRequest {
+  #open(keys: TenantKeys, tenantId: TenantId, run: RunRow): StoredRequest {
     try {
       return openRequest(keys, tenantId, run);
     } catch (error) {
@@ -126,7 +130,7 @@ export class RunQueue {
     }
   }
 
-  async #end(tenantId: TenantId, keys: TenantKeys, run: RunRow, request: RunRequest): Promise<RunEnd | NotEnded> {
+  async #end(tenantId: TenantId, keys: TenantKeys, run: RunRow, request: StoredRequest): Promise<RunEnd | NotEnded> {
     if (run.attempts >= MAX_CUT_OFF) return { kind: "failed", failure: cutOff() };
     try {
       return await this.#react(tenantId, keys, run, request);
@@ -139,10 +143,10 @@ export class RunQueue {
     }
   }
 
-  async #react(tenantId: TenantId, keys: TenantKeys, run: RunRow, { args }: RunRequest): Promise<RunEnd> {
+  async #react(tenantId: TenantId, keys: TenantKeys, run: RunRow, { args, context }: StoredRequest): Promise<RunEnd> {
     const { authenticator, database } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
-      const caller = await authenticator.application(tenantId, run.application_id);
+      const caller = await authenticator.application(tenantId, run.application_id, context);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
         const admitted = await recordingDenials(database, () =>
@@ -158,7 +162,7 @@ export class RunQueue {
     }
   }
 
-  async #deliver(tenantId: TenantId, run: RunRow, request: RunRequest, end: RunEnd, failed: number): Promise<void> {
+  async #deliver(tenantId: TenantId, run: RunRow, request: StoredRequest, end: RunEnd, failed: number): Promise<void> {
     const { agents, showError, onUndelivered } = this.#parts;
     const url = request.callbackUrl ?? "";
     const { signal } = this.#stopping;

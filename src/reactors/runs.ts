@@ -1,5 +1,6 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, applicationOf, type Caller } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
+import { type AuditContext, readContext, writeContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -25,6 +26,11 @@ export interface RunRequest {
   readonly callbackUrl: string | undefined;
 }
 
+/** A call as it is stored, with what log rows say of it. */
+export interface StoredRequest extends RunRequest {
+  readonly context: AuditContext;
+}
+
 /**
  * Stores a run to start later, as the calling application.
  * @returns the id for reading its result.
@@ -40,10 +46,10 @@ export async function startRun(
   if (!(await tx.query(readReactor, reactorId))) throw notFound("reactor");
   const id = newUuid();
   const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
-  const run = { id, reactor_id: reactorId, application_id: caller.application.id };
+  const run = { id, reactor_id: reactorId, application_id: applicationOf(caller).id };
   tx.enqueue(insertRun, {
     ...run,
-    request: sealRequest(keys, tx.tenantId, run, request),
+    request: sealRequest(keys, tx.tenantId, run, { ...request, context: caller.context }),
     due_at: tx.now,
     expires_at: expiresAt,
   });
@@ -61,7 +67,7 @@ export async function readRunEnd(
   id: Uuid,
 ): Promise<RunEnd> {
   const row = await tx.query(readRun, id);
-  const isTheirs = row?.reactor_id === reactorId && row.application_id === caller.application.id && !caller.session;
+  const isTheirs = row?.reactor_id === reactorId && row.application_id === applicationOf(caller).id && !caller.session;
   if (!row?.result || !isTheirs || row.state !== "done") throw notFound("result, or not yet");
   writeLog(tx, logEntry(actorOf(caller), "reactor", reactorId, "read", "result"));
   return openEnd(keys, tx.tenantId, row);
@@ -74,18 +80,18 @@ export function sealRequest(
   keys: TenantKeys,
   tenantId: TenantId,
   run: RunPlace,
-  { args, callbackUrl }: RunRequest,
+  { args, callbackUrl, context }: StoredRequest,
 ): Buffer {
-  const part = { args, callback_url: callbackUrl ?? null };
+  const part = { args, callback_url: callbackUrl ?? null, context: writeContext(context) };
   return seal(keys.data, placeOf(tenantId, run, "run_request"), Buffer.from(JSON.stringify(part)));
 }
 
 /** @throws {Error} if the row was not written by {@link sealRequest}. */
-export function openRequest(keys: TenantKeys, tenantId: TenantId, row: RunRow): RunRequest {
+export function openRequest(keys: TenantKeys, tenantId: TenantId, row: RunRow): StoredRequest {
   const stored: Json = JSON.parse(open(keys.data, placeOf(tenantId, row, "run_request"), row.request).toString());
   if (!isJsonObject(stored)) throw new Error("the request of a run is not an object");
-  const { args = null, callback_url: url } = stored;
-  return { args, callbackUrl: typeof url === "string" ? url : undefined };
+  const { args = null, callback_url: url, context } = stored;
+  return { args, context: readContext(context), callbackUrl: typeof url === "string" ? url : undefined };
 }
 
 export function sealEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace, end: RunEnd): Buffer {

@@ -4,6 +4,7 @@ import type { SealParts } from "../audit/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
 import { logSealsJob } from "../jobs/log-seals.js";
+import { logSinkJob } from "../jobs/log-sinks.js";
 import { mailJob } from "../jobs/mail.js";
 import { reactorRunsJob } from "../jobs/reactor-runs.js";
 import type { Job } from "../jobs/schedule.js";
@@ -11,7 +12,9 @@ import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
 import { timelyJob } from "../jobs/timely-job.js";
 import type { MailTransport } from "../mail/transport.js";
+import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
+import type { LogSink } from "../sinks/sink.js";
 import type { Meters } from "../telemetry/meters.js";
 import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
@@ -25,6 +28,7 @@ export interface BackgroundParts {
   readonly log: OperatorLog;
   readonly meters: Meters;
   readonly sealing: SealParts;
+  readonly sinks: readonly LogSink[];
   readonly parts: Pick<Composition, "runs" | "payments">;
 }
 
@@ -34,6 +38,7 @@ export function backgroundJobs(background: BackgroundParts): readonly Job[] {
   return [
     ...sweeps(background),
     logSeals(background),
+    ...logSinks(background),
     tenantRemoval(background),
     reactorRuns(background),
     keyRotations(background),
@@ -51,7 +56,10 @@ export function mailDelivery(
 ): Job {
   return mailJob({
     database,
-    outbox: new Outbox({ database, keyring, transport, publicUrl }),
+    outbox: new Outbox({
+      ...{ database, keyring, transport, publicUrl },
+      writeSignIn: (tenantId, requestId) => writeSignInMessage({ database, keyring, publicUrl }, tenantId, requestId),
+    }),
     clock,
     onTrouble: (tenantId, reason, error) =>
       log.warn(
@@ -84,6 +92,25 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
       log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
     },
   });
+}
+
+function logSinks({ vault: { database }, clock, log, meters, sinks }: BackgroundParts): readonly Job[] {
+  return sinks.map((sink) =>
+    logSinkJob({
+      ...{ database, clock, sink },
+      onLag: (name, seconds) => meters.sinkLag(name, seconds),
+      onState(name, problem) {
+        if (problem === undefined) return log.info({ job: `log sink ${name}` }, "the sink takes log rows again");
+        meters.logTrouble("sink_failed");
+        log.error({ job: `log sink ${name}`, reason: problem }, "log rows wait for their sink");
+      },
+      onFailure: tenantFailure(
+        log,
+        "log sinks",
+        "the log of this tenant could not be sent on; this will be tried again",
+      ),
+    }),
+  );
 }
 
 function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundParts): Job {

@@ -1,4 +1,5 @@
 import { FailedRuns } from "../functions/failed-runs.js";
+import { FetchTurns } from "../functions/fetch-turns.js";
 import { FetchedBytes } from "../functions/fetched-bytes.js";
 import { createFunctionRunner, type FunctionRunner } from "../functions/function-runner.js";
 import { guardedFetch, hostCallsOver } from "../functions/host-calls.js";
@@ -18,14 +19,14 @@ export function composeFunctions({ database, keyring, clock, log, agents, sandbo
     ...{ database, keyring, clock },
     onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
   });
-  const fetched = new FetchedBytes();
-  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, agents, fetched), (fn, outcome) =>
+  const fetching = { agents, turns: new FetchTurns(), fetched: new FetchedBytes() };
+  const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, fetching), (fn, outcome) =>
     failedRuns.observe(fn, outcome),
   );
   return {
     ...{ functions, failedRuns },
     setUpTest(tenantId, outside) {
-      const hosts = new TestHosts(outside, guardedFetch(agents, tenantId, fetched));
+      const hosts = new TestHosts(outside, guardedFetch(fetching, tenantId));
       return { hosts, runner: new TestRunner(sandbox, hosts) };
     },
   };

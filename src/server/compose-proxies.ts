@@ -13,8 +13,8 @@ export function composeProxies(core: CoreParts, functions: FunctionRunner): Invo
   const loader = new ProxyLoader(database, keyring);
   const transforms = new RunTransforms({
     functions,
-    async application(tenantId, { proxy }) {
-      return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId) : undefined;
+    async application(tenantId, { proxy }, context) {
+      return proxy.applicationId ? authenticator.application(tenantId, proxy.applicationId, context) : undefined;
     },
     createToken: (application, request, signal) => createTokenFor(callApi, application, request, signal),
     runReactor: runReactorStep({ database, keyring, authenticator, functions }),

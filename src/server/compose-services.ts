@@ -1,3 +1,4 @@
+import { actorOf } from "../access/caller.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";
@@ -24,7 +25,7 @@ interface ServiceParts extends Reactors, Pick<Functions, "setUpTest"> {
 
 /** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
-  { keyring, log, agents, sandbox }: CoreParts,
+  { keyring, clock, log, agents, sandbox }: CoreParts,
   { egress: policy, includedMonthlyActiveTokens }: Config,
   { invoke, react, runs, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
@@ -35,13 +36,13 @@ export function composeServices(
     ...permissionService(),
     ...tenantService({
       ...{ includedMonthlyActiveTokens, keyring },
-      onRemoved: ({ tenantId, application }) =>
-        log.warn({ tenant_id: tenantId, application_id: application.id }, "a tenant was deleted"),
+      onRemoved: (caller) =>
+        log.warn({ tenant_id: caller.tenantId, application_id: actorOf(caller).id }, "a tenant was deleted"),
     }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
     ...sessionService(keyring),
-    ...logService(keyring),
+    ...logService(keyring, clock),
     ...proxyService({ keyring, policy, compileFor, invoke }),
     ...reactorService({ keyring, compileFor }),
     ...functionTestService({ setUpTest, agents }),

@@ -1,10 +1,11 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
 import { internalCalls } from "../api/internal-calls.js";
-import type { Overload } from "../api/load-shedder.js";
+import { type Overload, summed } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
+import { RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
 import type { RunQueue } from "../reactors/run-queue.js";
@@ -20,6 +21,7 @@ import type { BinTable } from "../tokens/types/bin-table.js";
 import type { Vault } from "../vault/vault.js";
 import { composeFunctions } from "./compose-functions.js";
 import { composePayments, type Payments } from "./compose-payments.js";
+import { composePeople, type People } from "./compose-people.js";
 import { composeProxies } from "./compose-proxies.js";
 import { composeReactors } from "./compose-reactors.js";
 import { composeServices } from "./compose-services.js";
@@ -31,6 +33,7 @@ export interface Composition extends AsyncDisposable {
   readonly invokeProxy: InvokeProxy;
   readonly runs: RunQueue;
   readonly payments: Payments;
+  readonly people: People;
   readonly invitations: InvitationAcceptance;
   readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
@@ -55,13 +58,20 @@ export interface Surroundings {
 export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;
-  const authenticator = new Authenticator(database, keyring, clock);
+  const refusedKeys = new RefusedKeys({
+    ...{ database, keyring, clock },
+    onLost: summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, "refused keys without a log row")),
+  });
+  const authenticator = new Authenticator(database, keyring, clock, (refused) => refusedKeys.note(refused));
   const framePasses = new FramePasses(database, keyring, clock);
+  const agents = createGuardedAgents(config.egress);
+  const people = composePeople({ vault, config, clock, agents, address });
+  const { visits } = people;
+  const admission = { authenticator, people: people.authenticator, framePasses, database };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
-    methods.map((method) => buildPipeline(method, { authenticator, database, keyring, log, framePasses }));
+    methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
 
-  const agents = createGuardedAgents(config.egress);
   const sandbox = openSandbox(config, surroundings);
   const callApi = internalCalls(tokens, authenticator);
   const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
@@ -75,9 +85,9 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
     await Promise.all([runs.stop(), payments.stop()]);
   };
   return {
-    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods])],
+    pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     invokeProxy: invoke,
-    ...{ runs, payments, sandbox, rest },
+    ...{ runs, payments, people, sandbox, rest },
     framePasses,
     invitations: new InvitationAcceptance(database, keyring),
     overload: {
@@ -90,6 +100,7 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
       await endPart("runs and payments in the background", rest);
       await endPart("the sandbox's runner", () => sandbox.close());
       await endPart("failed runs being stored", () => failedRuns.settle());
+      await endPart("log rows of refused keys", () => refusedKeys.settle());
       agents.close();
     },
   };

@@ -3,6 +3,7 @@ import { ChainHistory } from "../audit/chain-history.js";
 import { LogClock } from "../audit/log-clock.js";
 import type { SealParts } from "../audit/seal-log.js";
 import type { Clock } from "../base/clock.js";
+import type { SinkName } from "../sinks/sink.js";
 import type { Meters } from "../telemetry/meters.js";
 import type { Vault } from "../vault/vault.js";
 
@@ -13,9 +14,14 @@ export const TAMPERED = {
     "the log of this tenant is not sealed any more, since the end of its chain of seals is gone. Run: cloakroom audit verify",
 } as const;
 
-export function createLogSealing({ database, keyring }: Vault, log: OperatorLog, meters: Meters): SealParts {
+export function createLogSealing(
+  { database, keyring }: Vault,
+  sinks: readonly SinkName[],
+  log: OperatorLog,
+  meters: Meters,
+): SealParts {
   return {
-    ...{ database, keyring, history: new ChainHistory() },
+    ...{ database, keyring, history: new ChainHistory(), sinks },
     onVaultBroken() {
       meters.logTrouble("vault_broken");
       log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");

@@ -1,8 +1,9 @@
-import { clientReader } from "../api/client-address.js";
+import { addressReader, clientReader } from "../api/client-address.js";
 import { registerDocs } from "../api/docs.js";
 import type { Readiness } from "../api/health.js";
 import { registerInvitationPage } from "../api/invitation-page.js";
 import { observeInto } from "../api/observation.js";
+import { registerOpenIdPage } from "../api/openid-page.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { registerPaymentRoutes } from "../api/payment-routes.js";
 import type { RateGate } from "../api/rate-gate.js";
@@ -80,6 +81,8 @@ function apiServer(
     ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient: clientReader(config.trustedProxies),
+    readAddress: addressReader(config.trustedProxies, config.logAddresses),
+    visits: parts.people.visits,
     async extend(app) {
       const web = readWebBuild();
       registerWebAssets(app, web);
@@ -88,6 +91,7 @@ function apiServer(
       registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
       registerElements(app, web, parts.framePasses, observeInto(log, meters.operation));
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
+      registerOpenIdPage(app, parts.people, observeInto(log, meters.operation));
     },
   });
 }

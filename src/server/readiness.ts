@@ -1,6 +1,8 @@
 import type { Readiness } from "../api/health.js";
+import { lateSinks } from "../audit/late-sinks.js";
 import type { Clock } from "../base/clock.js";
 import { makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import type { SinkName } from "../sinks/sink.js";
 import { clockProblem, gapBetween } from "../store/clock-gap.js";
 import type { Database } from "../store/database.js";
 import type { ServiceProbe } from "../store/service-probe.js";
@@ -11,7 +13,7 @@ import type { ServiceProbe } from "../store/service-probe.js";
 const KEY_LOOK = 10_000;
 
 /** The database checks used here. */
-type Looked = Pick<Database, "probe" | "takesWrites">;
+type Looked = Pick<Database, "probe" | "takesWrites" | "oldestDue">;
 
 /**
  * How long a check of the database serves all requests, in milliseconds. It writes, and anyone may request it without a
@@ -28,13 +30,15 @@ export function readinessOf(
   rootKey: Pick<RootKey, "id" | "wrap">,
   clock: Clock,
   draining: AbortSignal,
+  sinks: readonly SinkName[] = [],
 ): Readiness {
+  const lookAtSinks = lateSinkLooks(database, clock, sinks);
   const lookAtKey = remembered(() => makeCheckValue(rootKey));
   const look = shared(() => lookAtDatabase(database, clock));
   return {
     draining,
     async check() {
-      const [{ problem, time, warning }, keys] = await Promise.all([look(), lookAtKey()]);
+      const [{ problem, time, warning }, keys, late] = await Promise.all([look(), lookAtKey(), lookAtSinks()]);
       return {
         checks: {
           serving: draining.aborted ? "is stopping" : undefined,
@@ -42,9 +46,21 @@ export function readinessOf(
           keys: keys ? undefined : "the root key's holder does not answer",
           clock: time,
         },
-        warnings: warning === undefined ? [] : [warning],
+        warnings: [...(warning === undefined ? [] : [warning]), ...late],
       };
     },
+  };
+}
+
+/** Sinks that are behind, looked at once per {@link KEY_LOOK}. A database that does not respond has its own check. */
+function lateSinkLooks(database: Looked, clock: Clock, sinks: readonly SinkName[]): () => Promise<readonly string[]> {
+  let late: readonly string[] = [];
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (sinks.length === 0 || performance.now() - lookedAt < KEY_LOOK) return late;
+    lookedAt = performance.now();
+    late = await lateSinks(database, sinks, new Date(clock.now())).catch(() => []);
+    return late;
   };
 }
 

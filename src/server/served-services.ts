@@ -11,6 +11,7 @@ import { MemberService } from "../../gen/cloakroom/v1/members_pb.js";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { ReactorFormulaService, ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
+import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../../gen/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
@@ -27,6 +28,7 @@ export const SERVICES: readonly DescService[] = [
   MemberService,
   InvitationService,
   SessionService,
+  SignInService,
   LogService,
   ProxyService,
   ReactorService,

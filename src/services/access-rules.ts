@@ -16,15 +16,18 @@ export function ruleDraft(rule: AccessRuleMessage): AccessRuleDraft {
     ),
     transform: rule.transform,
     permissions: rule.permissions,
+    requiresReason: rule.requiresReason ?? false,
   };
 }
 
-export function showRule({ description, priority, scope, transform, permissions }: AccessRule) {
+export function showRule(rule: AccessRule) {
+  const { description, priority, scope, transform, permissions, requiresReason } = rule;
   return {
     ...(description === undefined ? {} : { description }),
     priority,
     ...(scope.kind === "container" ? { container: scope.container } : { conditions: [...scope.conditions] }),
     transform,
     permissions: [...permissions],
+    ...(requiresReason ? { requiresReason } : {}),
   };
 }

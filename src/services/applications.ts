@@ -4,6 +4,7 @@ import {
   ApplicationService,
   PermissionService,
 } from "../../gen/cloakroom/v1/applications_pb.js";
+import { parseRights } from "../access/access-rule.js";
 import type { Application, ApplicationKey, WithKey } from "../access/application.js";
 import {
   createKey,
@@ -17,8 +18,9 @@ import {
   removeKey,
   replaceApplication,
 } from "../access/applications.js";
-import { actorOf } from "../access/caller.js";
+import { actorOf, applicationOf } from "../access/caller.js";
 import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
+import { requireGrantable } from "../access/role-rights.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -57,7 +59,7 @@ function applicationReads(keyring: Keyring): ServedMethod[] {
     serve(method.getApplicationByKey, async (_request, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
-        (tx) => getApplication(tx, keys, actorOf(call.caller), call.caller.application.id),
+        (tx) => getApplication(tx, keys, actorOf(call.caller), applicationOf(call.caller).id),
         (found) => show(call.caller.tenantId, found),
       );
     }),
@@ -72,6 +74,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
       async ({ name, type, permissions, rules, allowedOrigins, createKey: withKey = true }, call) => {
         if (!isApplicationType(type)) throw invalid("type", "must be private, public or management");
         const draft = { name, permissions, rules: rules.map(ruleDraft), allowedOrigins };
+        requireGrantable(call.caller, type, parseRights(type, permissions, draft.rules));
         const { tenantId } = call.caller;
         const keys = await keyring.of(tenantId);
         return call.transact(prepareApplication(keys, actorOf(call.caller), type, draft, withKey), (created) =>
@@ -87,7 +90,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
         const origins = originsIn(allowedOrigins);
         const draft = { name, permissions, rules: rules.map(ruleDraft), ...(origins && { allowedOrigins: origins }) };
         return call.transact(
-          (tx) => replaceApplication(tx, keys, actorOf(call.caller), uuidOf(id), draft),
+          (tx) => replaceApplication(tx, keys, call.caller, uuidOf(id), draft),
           (changed) => show(call.caller.tenantId, changed),
         );
       },
@@ -98,7 +101,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
       async ({ id }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
-          (tx) => regenerateKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          (tx) => regenerateKey(tx, keys, call.caller, uuidOf(id)),
           (regenerated) => showCreated(call.caller.tenantId, regenerated),
         );
       },
@@ -106,7 +109,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
       call.transact(
-        (tx) => removeApplication(tx, actorOf(call.caller), uuidOf(id)),
+        (tx) => removeApplication(tx, call.caller, uuidOf(id)),
         () => ({}),
       ),
     ),
@@ -121,7 +124,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
       async ({ id }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
-          (tx) => createKey(tx, keys, actorOf(call.caller), uuidOf(id)),
+          (tx) => createKey(tx, keys, call.caller, uuidOf(id)),
           ({ made, key }) => ({ ...showKey(call.caller.tenantId, made), ...(key ? { key: key.reveal() } : {}) }),
         );
       },
@@ -146,7 +149,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
     ),
     serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
       call.transact(
-        (tx) => removeKey(tx, actorOf(call.caller), { applicationId: uuidOf(id), id: uuidOf(keyId) }),
+        (tx) => removeKey(tx, call.caller, { applicationId: uuidOf(id), id: uuidOf(keyId) }),
         () => ({}),
       ),
     ),

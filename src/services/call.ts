@@ -8,9 +8,12 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
+import type { AuditContext } from "../audit/audit-context.js";
+import type { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
+import type { NewCookie, Visit } from "../people/visit.js";
 import type { OrdinaryTransaction, Work } from "../store/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
@@ -30,6 +33,8 @@ export interface Reply {
   accepted(): void;
   /** Over REST, sends this instead of the method's message. */
   verbatim(answer: VerbatimAnswer): void;
+  /** Sets a cookie in the browser of a person: the last one given. */
+  setCookie(cookie: NewCookie): void;
 }
 
 /** Options of a method besides its handler. */
@@ -54,7 +59,11 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly hasCaller: boolean;
   /** The request's key, for the one method that checks it by itself. */
   readonly apiKey: string | undefined;
+  /** The browser of a person. @throws {Fault} unauthenticated for other callers. */
+  readonly visit: Visit;
   readonly traceId: string;
+  /** What the request tells log rows, and why its reason is not accepted. */
+  readonly audit: { readonly context: AuditContext; readonly badReason: Fault | undefined };
   readonly signal: AbortSignal;
   /** The memory budget for the request's bodies. */
   readonly memory: RequestMemory;

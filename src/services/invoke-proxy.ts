@@ -16,7 +16,7 @@ export async function invokeOverRpc(
   request: Parameters<Invoke>[0],
   call: Parameters<Invoke>[1],
 ): ReturnType<Invoke> {
-  const { apiKey, signal, memory } = call;
+  const { apiKey, signal, memory, audit } = call;
   const type = request.body?.contentType;
   const headers = request.headers.map(({ name, value }) => [name, value] as const);
   const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
@@ -28,7 +28,7 @@ export async function invokeOverRpc(
       headers: type && !isTyped ? [...headers, ["Content-Type", type]] : headers,
       body: Buffer.from(request.body?.data ?? new Uint8Array()),
       target: targetOf(request.target),
-      ...{ apiKey, signal, memory },
+      ...{ apiKey, signal, memory, audit },
     });
     const body = await readAnswerBody(answer, MAX_ANSWER, memory);
     const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";

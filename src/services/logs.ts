@@ -2,21 +2,22 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
 import { ENTITY_TYPES } from "../audit/log-entry.js";
 import { prepareLogPage } from "../audit/log-page.js";
+import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import type { LogRow } from "../store/audit-logs.js";
+import type { LogRow } from "../store/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { NOTHING, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
 
-export function logService(keyring: Keyring): ServedMethod[] {
+export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
   const { method } = LogService;
   return [
     serve(method.listLogs, async (request, call) => {
       const { tenantId } = call.caller;
       const { page, size } = pageRequest(request);
-      const { entityType, entityId, startDate, endDate, start } = request;
-      const query = { entityType, entityId, startDate, endDate, start, page, size };
-      return call.list(prepareLogPage(await keyring.of(tenantId), query), ({ rows, next }) => ({
+      const { start } = request;
+      const query = { ...request, page, size };
+      return call.list(prepareLogPage(await keyring.of(tenantId), query, new Date(clock.now())), ({ rows, next }) => ({
         pagination: {
           pageSize: size,
           ...(next === undefined ? {} : { after: next, next }),
@@ -44,5 +45,22 @@ function show(tenantId: TenantId, row: LogRow) {
     operation: row.operation,
     message: row.message,
     createdAt: timestampFromDate(row.created_at),
+    ...showRequest(row),
+  };
+}
+
+function showRequest(row: LogRow) {
+  return {
+    ...(row.key_id === null ? {} : { keyId: row.key_id }),
+    ...(row.source_ip === null ? {} : { sourceIp: row.source_ip }),
+    ...(row.client === null ? {} : { client: row.client }),
+    ...(row.trace_id === null ? {} : { traceId: row.trace_id }),
+    ...(row.outcome === null ? {} : { outcome: row.outcome }),
+    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.transform === null ? {} : { transform: row.transform }),
+    ...(row.destination_host === null ? {} : { destinationHost: row.destination_host }),
+    ...(row.via_type === null ? {} : { viaType: row.via_type }),
+    ...(row.via_id === null ? {} : { viaId: row.via_id }),
+    ...(row.reason === null ? {} : { reason: row.reason }),
   };
 }

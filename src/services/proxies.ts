@@ -9,6 +9,7 @@ import {
   type UpdateProxyRequest,
   UpdateProxyRequestSchema,
 } from "../../gen/cloakroom/v1/proxies_pb.js";
+import type { Caller } from "../access/caller.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
@@ -29,6 +30,7 @@ import { type ServedMethod, serve } from "./call.js";
 import { invokeOverRpc } from "./invoke-proxy.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { maySeeProxyKey, shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
@@ -52,7 +54,7 @@ function proxyReads({ keyring, invoke }: ProxyServiceParts): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list(
         (tx) => listProxies(tx, call.caller, keys, listing),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(call.caller, item)) }),
       );
     }),
     serve(method.getProxy, async ({ id }, call) => {
@@ -60,7 +62,7 @@ function proxyReads({ keyring, invoke }: ProxyServiceParts): ServedMethod[] {
       const keys = await keyring.of(tenantId);
       return call.transact(
         (tx) => getProxy(tx, call.caller, keys, uuidOf(id)),
-        (found) => show(tenantId, found),
+        (found) => show(call.caller, found),
       );
     }),
     serve(method.invokeProxy, (request, call) => invokeOverRpc(invoke, request, call)),
@@ -79,7 +81,7 @@ function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): Serve
         const definition = await checkProxy(checksFor(tenantId), draftOf(request));
         return call.transact(
           (tx) => createProxy(tx, call.caller, keys, propertiesOf(request), definition),
-          (made) => show(tenantId, made),
+          (made) => show(call.caller, made),
         );
       },
       { replay: replayWhole("proxy") },
@@ -93,7 +95,7 @@ function proxyChanges({ keyring, policy, compileFor }: ProxyServiceParts): Serve
         const replaced = { ...propertiesOf(request), definition };
         return call.transact(
           (tx) => updateProxy(tx, call.caller, keys, uuidOf(request.id), () => replaced),
-          (changed) => show(tenantId, changed),
+          (changed) => show(call.caller, changed),
         );
       },
       { replay: replayWhole("proxy") },
@@ -201,22 +203,22 @@ function plain(options: PlainObject): JsonObject {
   return { ...options };
 }
 
-/** A proxy's key is not shown only once: every caller that may read the proxy sees it. */
-function show(tenantId: TenantId, proxy: ConfiguredProxy) {
+/** A proxy's key is not shown only once: every key that may read the proxy sees it, and people by their role. */
+function show(caller: Caller, proxy: ConfiguredProxy) {
   const { requestTransform, responseTransform, requestTransforms, responseTransforms } = proxy.definition;
   const { requestReactorId, responseReactorId, disableDetokenization } = proxy.definition;
   return {
     id: proxy.id,
-    tenantId,
+    tenantId: caller.tenantId,
     name: proxy.name,
-    key: proxy.key.reveal(),
+    ...(maySeeProxyKey(caller, proxy.createdBy) ? { key: proxy.key.reveal() } : {}),
     destinationUrl: proxy.definition.destinationUrl,
     ...(requestTransform ? { requestTransform: showTransform(requestTransform) } : {}),
     ...(responseTransform ? { responseTransform: showTransform(responseTransform) } : {}),
     requestTransforms: requestTransforms.map(showTransform),
     responseTransforms: responseTransforms.map(showTransform),
     ...(proxy.applicationId ? { applicationId: proxy.applicationId } : {}),
-    configuration: { ...proxy.definition.configuration },
+    configuration: shownConfiguration(caller, proxy.definition.configuration),
     requireAuth: proxy.requireAuth,
     ...(requestReactorId ? { requestReactorId } : {}),
     ...(responseReactorId ? { responseReactorId } : {}),

@@ -6,8 +6,8 @@ import {
   type UpdateReactorRequest,
   UpdateReactorRequestSchema,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
+import type { Caller } from "../access/caller.js";
 import { invalid } from "../base/fault.js";
-import type { TenantId } from "../base/ids.js";
 import { type CompileCode, type CompileFor, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
@@ -29,6 +29,7 @@ import { type ServedMethod, serve } from "./call.js";
 import { showFormula } from "./reactor-formulas.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { shownConfiguration } from "./shown-to-people.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
@@ -51,7 +52,7 @@ function reactorReads({ keyring }: ReactorServiceParts): ServedMethod[] {
       const listing = { ...page, ids: request.id.map(uuidOf), name: request.name };
       return call.list(
         (tx) => listReactors(tx, call.caller, keys, listing),
-        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(tenantId, item)) }),
+        (found) => ({ pagination: showPage(found, page), data: found.items.map((item) => show(call.caller, item)) }),
       );
     }),
     serve(method.getReactor, async ({ id }, call) => {
@@ -59,7 +60,7 @@ function reactorReads({ keyring }: ReactorServiceParts): ServedMethod[] {
       const keys = await keyring.of(tenantId);
       return call.transact(
         (tx) => getReactor(tx, call.caller, keys, uuidOf(id)),
-        (found) => show(tenantId, found),
+        (found) => show(call.caller, found),
       );
     }),
   ];
@@ -78,7 +79,7 @@ function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMet
         const properties = { ...others, code };
         return call.transact(
           (tx) => createReactor(tx, call.caller, keys, properties),
-          (made) => show(tenantId, made),
+          (made) => show(call.caller, made),
         );
       },
       { replay: replayWhole("reactor") },
@@ -92,7 +93,7 @@ function reactorChanges({ keyring, compileFor }: ReactorServiceParts): ServedMet
         const replace = (current: Reactor) => ({ ...others, code: code ?? keptFormula(current) });
         return call.transact(
           (tx) => updateReactor(tx, call.caller, keys, uuidOf(request.id), replace),
-          (changed) => show(tenantId, changed),
+          (changed) => show(call.caller, changed),
         );
       },
       { replay: replayWhole("reactor") },
@@ -178,14 +179,14 @@ function keptCode(current: ReactorCode, cleared: ReadonlySet<string>): ReactorCo
   return current;
 }
 
-function show(tenantId: TenantId, reactor: ShownReactor) {
+function show(caller: Caller, reactor: ShownReactor) {
   const { id, name, code, formula, applicationId, configuration, runtime } = reactor;
   return {
-    ...{ id, tenantId, name, state: "active" },
+    ...{ id, tenantId: caller.tenantId, name, state: "active" },
     ...(code.kind === "code" ? { code: code.code } : { formula: { id: code.formulaId } }),
     ...(formula ? { formulaDetails: showFormula(formula) } : {}),
     ...(applicationId === undefined ? {} : { application: { id: applicationId } }),
-    configuration: { ...configuration },
+    configuration: shownConfiguration(caller, configuration),
     ...(runtime ? { runtime: showRuntime(runtime) } : {}),
     ...showAudit(reactor),
   };

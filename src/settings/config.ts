@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { isLoggedAddresses, type LoggedAddresses } from "../base/logged-addresses.js";
 import type { Network } from "../base/network.js";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
@@ -18,7 +19,9 @@ import {
   refuseEmptySettings,
   refuseUnknownNames,
 } from "./environment.js";
+import { type LogSinksConfig, readLogSinks } from "./log-sinks.js";
 import { readMailFrom, readSmtpUrl } from "./mail.js";
+import { type OpenIdConfig, readOpenId } from "./openid.js";
 import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./sandbox.js";
@@ -58,6 +61,8 @@ export interface Config {
   /** Milliseconds. */
   readonly requestTimeout: number;
   readonly logRetentionDays: number;
+  /** How much of client addresses log rows keep. */
+  readonly logAddresses: LoggedAddresses;
   readonly includedMonthlyActiveTokens: number;
   /** The operator's data about card issuers. */
   readonly binTableFile: string | undefined;
@@ -73,9 +78,15 @@ export interface Config {
   readonly smtpUrl: Sensitive<string> | undefined;
   /** Sender of messages. Absent: no-reply at the host of the public URL. */
   readonly mailFrom: string | undefined;
+  /** Receivers of tenants' logs. */
+  readonly logSinks: LogSinksConfig;
   readonly sandbox: SandboxConfig;
   /** Whether plain gRPC calls take the short way past Connect's handlers. */
   readonly rpcFastPath: boolean;
+  /** Milliseconds without a request after which a person's sign-in ends. */
+  readonly signInIdleMs: number;
+  /** Absent: people sign in by mailed links only. */
+  readonly openId: OpenIdConfig | undefined;
   /** Where payment services are reached, without a slash at the end, in place of their public addresses. */
   readonly paymentAddresses: ReadonlyMap<FormulaId, string>;
 }
@@ -122,6 +133,7 @@ export function readConfig(environment: Environment): Config {
     bodyLimit: whole("BODY_LIMIT_BYTES"),
     requestTimeout: whole("REQUEST_TIMEOUT_MS"),
     logRetentionDays: whole("LOG_RETENTION_DAYS"),
+    logAddresses: readLoggedAddresses(text("LOG_ADDRESSES")),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS"),
     binTableFile: optional("BIN_TABLE_FILE"),
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
@@ -130,10 +142,18 @@ export function readConfig(environment: Environment): Config {
     redisUrl: readRedisUrl(secret("REDIS_URL")),
     smtpUrl: readSmtpUrl(secret("SMTP_URL")),
     mailFrom: readMailFrom(optional("MAIL_FROM")),
+    logSinks: readLogSinks(environment),
     sandbox: readSandbox(environment),
     rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
+    signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,
+    openId: readOpenId(optional("OPENID_ISSUER"), optional("OPENID_CLIENT_ID"), secret("OPENID_CLIENT_SECRET")),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
+}
+
+function readLoggedAddresses(value: string): LoggedAddresses {
+  if (isLoggedAddresses(value)) return value;
+  throw new ConfigError(`CLOAKROOM_LOG_ADDRESSES must be full, truncated or none; it is "${value}".`);
 }
 
 function readDatabaseUrls(environment: Environment): Pick<Config, "databaseUrl" | "migrateDatabaseUrl"> {

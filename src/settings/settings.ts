@@ -233,6 +233,11 @@ const RECORDS = {
     "Least severe lines of the operator's log, which goes to standard output.",
   ),
   LOG_RETENTION_DAYS: whole(365, [0, 36_500], "Days that the log rows of tenants are kept. 0 keeps all."),
+  LOG_ADDRESSES: text(
+    "`full`, `truncated` or `none`",
+    "full",
+    "How much of client addresses the log rows of tenants keep. `truncated` keeps the network: /24 of IPv4, /48 of IPv6. PCI DSS 10.2.2 asks for the origin of each event, which `none` leaves out.",
+  ),
   INCLUDED_MONTHLY_ACTIVE_TOKENS: whole(
     0,
     [0, 1_000_000_000_000],
@@ -245,6 +250,55 @@ const RECORDS = {
   ),
 };
 
+const SINKS = {
+  AUDIT_FILE: optional(
+    "file, or `-` for standard output",
+    "none",
+    "File that the log rows of tenants are sent to, as lines of JSON. See [Sending the log on](audit-export.md#sending-the-log-on).",
+  ),
+  AUDIT_FILE_BYTES: whole(
+    100 * MB,
+    [MB, 100 * 1024 * MB],
+    "Size in bytes from which that file is renamed, and a new one begun.",
+  ),
+  AUDIT_FILES_KEPT: whole(0, [0, 100_000], "Renamed files that are kept. 0 keeps all."),
+  AUDIT_SYSLOG: optional(
+    "`tls://host:port` or `tcp://host:port`",
+    "none",
+    "Syslog server that the log rows of tenants are sent to (RFC 5424).",
+  ),
+  AUDIT_SYSLOG_CA_FILE: optional(
+    "file",
+    "the system's certificates",
+    "Certificates to check the syslog server by, PEM.",
+  ),
+  AUDIT_OTLP_URL: optional(
+    "`http` or `https` URL",
+    "none",
+    "OTLP receiver that the log rows of tenants are sent to, over HTTP in JSON: `http://collector.example.com:4318/v1/logs`.",
+  ),
+  AUDIT_OTLP_HEADERS: secret(
+    "`name=value`, separated by commas",
+    "none",
+    "Further headers for that receiver, such as `authorization`.",
+  ),
+};
+
+const PEOPLE = {
+  SIGN_IN_IDLE_MINUTES: whole(
+    15,
+    [1, 15],
+    "Minutes without a request after which a person's sign-in ends. PCI DSS 8.2.8 allows at most 15.",
+  ),
+  OPENID_ISSUER: optional(
+    "`https` URL",
+    "people sign in by mailed links only",
+    "OpenID Connect issuer at which people sign in. Needs `CLOAKROOM_OPENID_CLIENT_ID` and `CLOAKROOM_OPENID_CLIENT_SECRET`.",
+  ),
+  OPENID_CLIENT_ID: optional("text", "no issuer", "Client id of this server at the issuer."),
+  OPENID_CLIENT_SECRET: secret("text", "no issuer", "Client secret of this server at the issuer."),
+};
+
 /** Every setting whose variable starts with `CLOAKROOM_`, by its name without that prefix. */
 export const SETTINGS = {
   ...LISTENING,
@@ -254,6 +308,8 @@ export const SETTINGS = {
   ...OUTGOING,
   ...SANDBOX,
   ...RECORDS,
+  ...SINKS,
+  ...PEOPLE,
 };
 type Settings = typeof SETTINGS;
 
@@ -281,6 +337,8 @@ export const SETTING_GROUPS: readonly {
   { title: "Outgoing calls and mail", settings: prefixed(OUTGOING) },
   { title: "Tenants' code", settings: prefixed(SANDBOX) },
   { title: "Logs and reports", settings: prefixed(RECORDS) },
+  { title: "Sending the log on", settings: prefixed(SINKS) },
+  { title: "People", settings: prefixed(PEOPLE) },
 ];
 
 function prefixed(settings: Readonly<Record<string, Setting>>): Readonly<Record<string, Setting>> {

@@ -1,34 +1,82 @@
 import type { Uuid } from "../base/ids.js";
 import { boundWrite } from "./bound-statement.js";
 import { MINUTE_MS, noteDue } from "./due.js";
-import { text, uuid } from "./parameter.js";
-import { defineStatement } from "./statement.js";
+import { inet, text, uuid } from "./parameter.js";
 import type { Transaction } from "./transaction.js";
+
+/** The actor of a log row, and the key or session that it used. */
+export interface LoggedActor {
+  readonly id: Uuid;
+  readonly type: string;
+  readonly keyId: Uuid | undefined;
+}
+
+/** The request that a log row is about. */
+export interface LoggedRequest {
+  readonly address: string | undefined;
+  readonly client: string | undefined;
+  readonly traceId: Uuid | undefined;
+  readonly reason: string | undefined;
+  readonly via: { readonly type: string; readonly id: Uuid | undefined } | undefined;
+  readonly destinationHost: string | undefined;
+}
 
 /** A log row to write. It gets the transaction's time. */
 export interface LogRowDraft {
   readonly id: Uuid;
-  readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
+  readonly actor: LoggedActor | undefined;
+  readonly context: LoggedRequest;
   readonly entityType: string;
   readonly entityId: string;
   readonly operation: string;
   readonly message: string;
+  readonly outcome: string;
+  readonly code: string | undefined;
+  readonly transform: string | undefined;
 }
+
+/** The cause of a log row: its actor, and the request. */
+export type LoggedBy = Pick<LogRowDraft, "actor" | "context">;
+
+/** The columns that {@link LOGGED_REQUEST} fills. */
+export const REQUEST_COLUMNS =
+  "actor_id, actor_type, key_id, source_ip, client, trace_id, destination_host, via_type, via_id, reason";
+
+/** Parameters of a statement that writes log rows, with the names of {@link REQUEST_COLUMNS}. */
+export const LOGGED_REQUEST = {
+  actor_id: uuid<LoggedBy>(({ actor }) => actor?.id ?? null),
+  actor_type: text<LoggedBy>(({ actor }) => actor?.type ?? null),
+  key_id: uuid<LoggedBy>(({ actor }) => actor?.keyId ?? null),
+  source_ip: inet<LoggedBy>(({ context }) => context.address ?? null),
+  client: text<LoggedBy>(({ context }) => context.client ?? null),
+  trace_id: uuid<LoggedBy>(({ context }) => context.traceId ?? null),
+  destination_host: text<LoggedBy>(({ context }) => context.destinationHost ?? null),
+  via_type: text<LoggedBy>(({ context }) => context.via?.type ?? null),
+  via_id: uuid<LoggedBy>(({ context }) => context.via?.id ?? null),
+  reason: text<LoggedBy>(({ context }) => context.reason ?? null),
+};
 
 const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
   table: "audit_logs",
   isAtCommit: true,
   sql: `
-    insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
-    values {(:tenant, :now, :id, :actor_id, :actor_type, :entity_type, :entity_id, :operation, :message)}`,
+    insert into audit_logs (
+      tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, code, transform, ${REQUEST_COLUMNS}
+    )
+    values {(
+      :tenant, :now, :id, :entity_type, :entity_id, :operation, :message, :outcome, :code, :transform,
+      :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason
+    )}`,
   parameters: {
+    ...LOGGED_REQUEST,
     id: uuid(({ id }) => id),
-    actor_id: uuid(({ actor }) => actor?.id ?? null),
-    actor_type: text(({ actor }) => actor?.type ?? null),
     entity_type: text(({ entityType }) => entityType),
     entity_id: text(({ entityId }) => entityId),
     operation: text(({ operation }) => operation),
     message: text(({ message }) => message),
+    outcome: text(({ outcome }) => outcome),
+    code: text(({ code }) => code ?? null),
+    transform: text(({ transform }) => transform ?? null),
   },
   sortKey: ({ id }) => id,
 });
@@ -69,66 +117,3 @@ export function expectLogRows(tx: Transaction): void {
   tx.markLogged();
   if (tx.isFirstInMinute) noteDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
 }
-
-export interface LogRow {
-  readonly id: Uuid;
-  readonly created_at: Date;
-  readonly actor_id: Uuid | null;
-  readonly actor_type: string | null;
-  readonly entity_type: string;
-  readonly entity_id: string;
-  readonly operation: string;
-  readonly message: string;
-}
-
-export interface LogListing {
-  /** Rows with any of these types. Absent: all types. */
-  readonly entityTypes: readonly string[] | undefined;
-  readonly entityId: string | undefined;
-  /** created_at greater than or equal to this. */
-  readonly from: Date | undefined;
-  /** created_at less than this. */
-  readonly until: Date | undefined;
-  /** Rows older than this one. */
-  readonly after: { readonly createdAt: Date; readonly id: string } | undefined;
-  readonly offset: number;
-  readonly limit: number;
-}
-
-/** Newest first. Every filter has an index that ends in (created_at, id), which avoids a sort. */
-export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow>({
-  table: "audit_logs",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, listings) =>
-    listings.map(({ entityTypes, entityId, from, until, after, offset, limit }) => {
-      const columns = sql`l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message`;
-      const matching = sql`
-        from audit_logs l
-        where l.tenant_id = ${tenantId}
-          ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
-          ${from ? sql`and l.created_at >= ${from}` : sql``}
-          ${until ? sql`and l.created_at < ${until}` : sql``}
-          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}`;
-      const newestFirst = sql`order by l.created_at desc, l.id desc`;
-      const page = sql`limit ${limit} offset ${offset}`;
-      if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
-      const [only] = entityTypes;
-      if (entityTypes.length === 1) {
-        return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
-      }
-      if (entityId !== undefined) {
-        return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
-      }
-      // Merges the newest rows of each type. One scan for several types follows no index order and would sort all their
-      // rows.
-      return sql`
-        select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
-        cross join lateral (
-          select ${columns} ${matching} and l.entity_type = wanted.entity_type collate "C"
-          ${newestFirst} limit ${offset + limit}
-        ) l
-        ${newestFirst} ${page}`;
-    }),
-  answers: (rows) => rows,
-});

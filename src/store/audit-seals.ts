@@ -1,5 +1,5 @@
 import type { TenantId, Uuid } from "../base/ids.js";
-import type { Cell } from "../crypto/log-seal.js";
+import { type Cell, CURRENT_DIGEST, type DigestVersion } from "../crypto/row-digest.js";
 import type { LogDueKind } from "./due.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
 
@@ -7,8 +7,10 @@ import { defineStatement, defineWrite, inSizes } from "./statement.js";
 export interface SealRow {
   /** `minute`, or the kind of mark. */
   readonly kind: string;
-  /** The version of the digest's layout. */
+  /** The layout of the entry. */
   readonly version: number;
+  /** The layout of the digest over the minute's rows; 1 for marks. */
+  readonly digest_version: number;
   /** The first moment of the minute, or the time of the mark. */
   readonly window_start: Date;
   readonly number: number;
@@ -20,7 +22,13 @@ export interface SealRow {
   readonly sealed_at: Date;
   /** The tenant whose seal an attestation names. Set only in attestations. */
   readonly subject: Uuid | null;
+  /** The signed text. Null in entries of earlier releases, and in the vault's own chain. */
+  readonly signed_body: string | null;
+  readonly signature: Buffer | null;
 }
+
+/** An entry to be stored. */
+export type NewSeal = Omit<SealRow, "sealed_at">;
 
 /** The stored end of a tenant's chain. */
 export interface EndRow {
@@ -45,6 +53,17 @@ export interface RawLogRow {
   readonly entity_id: string;
   readonly operation: string;
   readonly message: string;
+  readonly key_id: Cell;
+  readonly source_ip: Cell;
+  readonly client: Cell;
+  readonly trace_id: Cell;
+  readonly outcome: Cell;
+  readonly code: Cell;
+  readonly transform: Cell;
+  readonly destination_host: Cell;
+  readonly via_type: Cell;
+  readonly via_id: Cell;
+  readonly reason: Cell;
   /** The number of the mark that set the row's minute aside. */
   readonly set_aside: number | null;
 }
@@ -62,10 +81,25 @@ export interface RawLogRange {
   readonly limit: number;
 }
 
-/** The columns of a row in digest order. */
-export function cellsOf(row: RawLogRow): readonly Cell[] {
-  const { micros, id, actor_id, actor_type, entity_type, entity_id, operation, message } = row;
-  return [micros, id, actor_id, actor_type, entity_type, entity_id, operation, message];
+/** The columns of a row that each layout covers, in the order of the digest. */
+const DIGESTED = {
+  1: ["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"],
+  2: [
+    ...["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"],
+    ...["key_id", "source_ip", "client", "trace_id", "outcome", "code", "transform", "destination_host"],
+    ...["via_type", "via_id", "reason"],
+  ],
+} as const;
+
+/** The cells of a row that a layout covers, in the order of the digest. */
+export function cellsOf(row: RawLogRow, version: DigestVersion): readonly Cell[] {
+  return DIGESTED[version].map((column) => row[column]);
+}
+
+/** Whether a row has something that a layout does not cover. */
+export function exceedsLayout(row: RawLogRow, version: DigestVersion): boolean {
+  const covered: readonly string[] = DIGESTED[version];
+  return DIGESTED[CURRENT_DIGEST].some((column) => !covered.includes(column) && row[column] !== null);
 }
 
 /** A query text and its parameters, for any client. */
@@ -85,7 +119,8 @@ export function rawLogText(tenantId: string, { strand, from, until, after, limit
   ];
   const text = `
     select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
-      entity_id, operation, message, set_aside
+      entity_id, operation, message, key_id, host(source_ip) as source_ip, client, trace_id, outcome, code, transform,
+      destination_host, via_type, via_id, reason, set_aside
     from audit_logs where ${conditions.join(" and ")}
     order by created_at, id limit $2::int`;
   return { text, values };
@@ -136,7 +171,7 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
 });
 
 export const SEAL_COLUMNS =
-  "kind, version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject";
+  "kind, version, digest_version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 
 /** The last entry of the chain. */
 export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
@@ -149,6 +184,19 @@ export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
       from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
   ],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+});
+
+/** The text of the last signed entry. */
+export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [
+    sql`
+      select signed_body from audit_seals
+      where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
 });
 
 /** The entry with a number. */
@@ -189,7 +237,7 @@ export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
 });
 
 /** Fails with a unique violation if the number is taken. */
-export const insertSeal = defineWrite<Omit<SealRow, "sealed_at">>({
+export const insertSeal = defineWrite<NewSeal>({
   table: "audit_seals",
   sortKey: ({ number }) => String(number).padStart(16, "0"),
   queries: (sql, tenantId, seals, at) =>

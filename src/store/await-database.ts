@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type DatabaseAddress, tlsOf } from "./connect.js";
+import { type DatabaseAddress, TLS_MODES, tlsOf, UnknownTlsMode } from "./connect.js";
 import { codeOf } from "./database-error.js";
 import { connectOnce } from "./one-connection.js";
 import { DatabaseSetupError } from "./roles.js";
@@ -52,7 +52,10 @@ function requireAddress(address: DatabaseAddress, setting: string): void {
   }
   try {
     tlsOf(address);
-  } catch {
+  } catch (error) {
+    if (error instanceof UnknownTlsMode) {
+      throw new DatabaseSetupError(`The sslmode of ${setting} must be one of ${TLS_MODES.join(", ")}.`);
+    }
     throw new DatabaseSetupError(`${setting} must be an address such as postgres://user:password@host:5432/database.`);
   }
 }

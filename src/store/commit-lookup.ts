@@ -54,15 +54,22 @@ async function endBackend(sql: Sql, backend: number): Promise<void> {
   if (ended.some(({ hasEnded }) => !hasEnded)) throw new Error("a process of the database does not end");
 }
 
-/** Reads the log row on a new connection, which sees every commit from before it was opened. */
+/**
+ * Tries to write the log row again, and discards the attempt. If the first transaction has written the row and has not
+ * ended, the database makes the second one wait for it. On Citus it may go on after the coordinator has crashed: a worker
+ * may have yet to read the `commit` of its part, or a prepared part may await its recovery. Reading the row would find
+ * nothing, and miss a commit.
+ * @throws if the first transaction does not end within the time-outs of the connection.
+ */
 async function hasLogRow(sql: Sql, { tenantId, marker: { createdAt, id } }: UnknownCommit): Promise<boolean> {
-  const [, , rows] = await Promise.all([
+  const [, , written] = await Promise.all([
     sql.unsafe("begin"),
     sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
-    sql`select 1 from audit_logs where tenant_id = ${tenantId} and created_at = ${createdAt} and id = ${id}`,
-    sql.unsafe("commit"),
+    sql`insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
+      values (${tenantId}, ${createdAt}, ${id}, '', '', '', '') on conflict do nothing returning 1`,
+    sql.unsafe("rollback"),
   ]);
-  return rows.length > 0;
+  return written.length === 0;
 }
 
 /** Tries after each of these delays in milliseconds until there is an answer. */

@@ -119,13 +119,25 @@ export function connect(address: DatabaseAddress, options: ConnectOptions): Sql 
   return "url" in address ? postgres(address.url, shared) : postgres({ ...address, ...shared });
 }
 
-/** The encryption of connections to an address, as the client reads its `sslmode`. */
+/** Values of `sslmode`. As the client does, `verify-ca` verifies the host's name too. */
+export const TLS_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+
+/** An address has another `sslmode`: the client would take it for one that verifies certificates. */
+export class UnknownTlsMode extends Error {
+  override readonly name = "UnknownTlsMode";
+}
+
+/** The encryption of connections to an address, as the client reads its `sslmode`. @throws {UnknownTlsMode} */
 export function tlsOf(address: DatabaseAddress): {
   readonly mode: TlsMode;
   readonly negotiation: "direct" | undefined;
 } {
   // A client without queries opens no connection.
   const { options } = "url" in address ? postgres(address.url) : postgres({ ...address });
+  const mode: TlsMode | string = options.ssl;
   const negotiation = Reflect.get(options, "sslnegotiation") === "direct" ? "direct" : undefined;
-  return { mode: options.ssl, negotiation };
+  if (typeof mode !== "string") return { mode, negotiation };
+  const known = TLS_MODES.find((each) => each === mode);
+  if (known === undefined) throw new UnknownTlsMode();
+  return { mode: known === "disable" ? false : known, negotiation };
 }

@@ -14,6 +14,8 @@ const SWEPT_KINDS = [
   "failed_run",
   "invitation",
   "three_ds_session",
+  "sign_in",
+  "sign_in_request",
 ] as const;
 export type SweptKind = (typeof SWEPT_KINDS)[number];
 
@@ -25,9 +27,16 @@ export type StartedKind = (typeof STARTED_KINDS)[number];
 export const LOG_KINDS = ["log_seal", "log_retention"] as const;
 export type LogDueKind = (typeof LOG_KINDS)[number];
 
-/** All kinds of work that a tenant may have at a time: swept rows, work to start, the log, its own removal. */
+/** Sealed minutes to send to a sink, by the sink's name. */
+export const SINK_KINDS = ["log_file", "log_syslog", "log_otlp"] as const;
+export type SinkDueKind = (typeof SINK_KINDS)[number];
+
+/**
+ * The kinds of work that servers always do: swept rows, work to start, the log. Minutes for a sink stay when the sink
+ * is removed from the settings.
+ */
 export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
-export type DueKind = SweptKind | StartedKind | LogDueKind | "tenant";
+export type DueKind = SweptKind | StartedKind | LogDueKind | SinkDueKind | "tenant";
 
 export interface Due {
   readonly kind: DueKind;

@@ -71,3 +71,25 @@ export const acceptInvitationRow = defineStatement<LinkPlace & { readonly member
     ),
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
+
+/**
+ * Accepts the invitation of an address whose owner an issuer has verified, for a member that is about to be created.
+ * Returns null if there is none, or it is accepted or expired.
+ */
+export const acceptInvitationOfAddress = defineStatement<
+  { readonly term: Buffer; readonly member_id: Uuid },
+  LinkedInvitation | null,
+  LinkedInvitation
+>({
+  table: "invitations",
+  kind: "write",
+  sortKey: ({ term }) => term.toString("hex"),
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ term, member_id }) => sql`
+        update invitations set member_id = ${member_id}
+        where tenant_id = ${tenantId} and email_term = ${term} and member_id is null and expires_at > ${at}
+        returning id, email, email_term, role, expires_at, member_id`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});

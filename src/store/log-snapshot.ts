@@ -23,10 +23,20 @@ export interface LogSnapshot {
   readonly setBacks: readonly SealRow[];
   /** The time by the database's clock. */
   readonly takenAt: Date;
-  /** Pages of the chain's entries, in chain order. */
-  seals(): AsyncGenerator<readonly SealRow[]>;
-  /** Pages of rows, oldest first: all rows, or those that an entry has set aside. */
-  rows(strand: Strand): AsyncGenerator<readonly RawLogRow[]>;
+  /** Pages of the chain's entries, in chain order: all, or those with these numbers. */
+  seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
+  /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
+  rows(strand: Strand, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
+  /** The entries of a range of time. */
+  numbersOf(range: { readonly since: Date; readonly until: Date }): Promise<EntryNumbers>;
+}
+
+/** The first and last entry of a range, with one before and after it if there are such, and the last of the chain. */
+export interface EntryNumbers {
+  readonly first: number;
+  readonly last: number;
+  /** 0 if the chain is empty. */
+  readonly head: number;
 }
 
 /** Reads a tenant's log page by page in one transaction. Seals that are written meanwhile do not appear in part. */
@@ -64,30 +74,59 @@ export async function openLogSnapshot(
   const owned = stack.move();
   return {
     ...{ end, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
-    seals: () => sealPages(sql, tenantId),
-    rows: (strand) => rowPages(sql, tenantId, strand),
+    seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
+    rows: (strand, from) => rowPages(sql, tenantId, strand, from),
+    numbersOf: (range) => readNumbers(sql, tenantId, range),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
-async function* sealPages(sql: Sql, tenantId: TenantId): AsyncGenerator<readonly SealRow[]> {
+async function* sealPages(
+  sql: Sql,
+  tenantId: TenantId,
+  { first, last }: Pick<EntryNumbers, "first" | "last">,
+): AsyncGenerator<readonly SealRow[]> {
   let page: readonly SealRow[] = [];
+  let after = first - 1;
   do {
-    const last = page.at(-1);
     page = await sql<SealRow[]>`
       select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
-      where tenant_id = ${tenantId} ${last ? sql`and number > ${last.number}` : sql``}
+      where tenant_id = ${tenantId} and number > ${after} and number <= ${last}
       order by number limit ${PAGE}`;
+    after = page.at(-1)?.number ?? after;
     yield page;
   } while (page.length === PAGE);
 }
 
-async function* rowPages(sql: Sql, tenantId: TenantId, strand: Strand): AsyncGenerator<readonly RawLogRow[]> {
+async function* rowPages(
+  sql: Sql,
+  tenantId: TenantId,
+  strand: Strand,
+  from: Date | undefined,
+): AsyncGenerator<readonly RawLogRow[]> {
   let page: readonly RawLogRow[] = [];
   do {
-    const range = { strand, from: undefined, until: undefined, after: page.at(-1), limit: PAGE };
+    const range = { strand, from, until: undefined, after: page.at(-1), limit: PAGE };
     const { text, values } = rawLogText(tenantId, range);
     page = await sql.unsafe<RawLogRow[]>(text, values);
     yield page;
   } while (page.length === PAGE);
+}
+
+async function readNumbers(
+  sql: Sql,
+  tenantId: TenantId,
+  { since, until }: { readonly since: Date; readonly until: Date },
+): Promise<EntryNumbers> {
+  const [found] = await sql<
+    { first: number | null; last: number | null; before: number | null; head: number | null }[]
+  >`
+    select min(number) filter (where kind = 'minute' and window_start >= ${since} and window_start < ${until}) as first,
+      max(number) filter (where kind = 'minute' and window_start >= ${since} and window_start < ${until}) as last,
+      max(number) filter (where window_start < ${since}) as before, max(number) as head
+    from audit_seals where tenant_id = ${tenantId}`;
+  const head = found?.head ?? 0;
+  const before = found?.before ?? 0;
+  const first = Math.max((found?.first ?? before + 1) - 1, Math.min(1, head));
+  return { first, last: Math.min((found?.last ?? before) + 1, head), head };
 }

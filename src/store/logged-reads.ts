@@ -1,16 +1,17 @@
 import type { Uuid } from "../base/ids.js";
-import { expectLogRows } from "./audit-logs.js";
+import { expectLogRows, LOGGED_REQUEST, type LoggedBy, REQUEST_COLUMNS } from "./audit-logs.js";
 import { boundQuery } from "./bound-statement.js";
 import { text, uuid } from "./parameter.js";
 import type { Statement } from "./statement-batch.js";
 import { byId, LIVE_CODE, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc } from "./tokens.js";
 import type { Transaction } from "./transaction.js";
 
-/** A token to read, with the key and the actor for the log row, which is written if the token exists. */
-export interface LoggedRead {
+/** A token to read, with what the log row says, which is written if the token exists. */
+export interface LoggedRead extends LoggedBy {
   readonly id: string;
   readonly logId: Uuid;
-  readonly actor: { readonly id: Uuid; readonly type: string } | undefined;
+  /** How the token is shown. */
+  readonly transform: string;
 }
 
 export type LoggedTokenQuery = Statement<LoggedRead, TokenRowWithCvc | undefined>;
@@ -29,13 +30,19 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
     kind: "write",
     sql: `
       with found as materialized (
-        select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.log_id, wanted.actor_id, wanted.actor_type
-        from (values {(:id, :log_id, :actor_id, :actor_type)}) wanted (id, log_id, actor_id, actor_type)
+        select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.log_id, wanted.transform, ${REQUEST_COLUMNS}
+        from (values {(
+          :id, :log_id, :transform,
+          :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason
+        )}) wanted (id, log_id, transform, ${REQUEST_COLUMNS})
         cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
         where t.expires_at is null or t.expires_at > :now
       ), logged as (
-        insert into audit_logs (tenant_id, created_at, id, actor_id, actor_type, entity_type, entity_id, operation, message)
-        select :tenant, :now, log_id, actor_id, actor_type, type, id, 'read', case type ${message} end from found
+        insert into audit_logs (
+          tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, transform, ${REQUEST_COLUMNS}
+        )
+        select :tenant, :now, log_id, type, id, 'read', case type ${message} end, 'allowed', transform, ${REQUEST_COLUMNS}
+        from found
       )
       select id, type, data, attributes, containers, fingerprint, dedupe_key, expires_at, expires_at_text, revision,
         active_month, created_by, created_at, modified_by, modified_at, cvc
@@ -43,8 +50,8 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
     parameters: {
       id: text(({ id }) => id),
       log_id: uuid(({ logId }) => logId),
-      actor_id: uuid(({ actor }) => actor?.id ?? null),
-      actor_type: text(({ actor }) => actor?.type ?? null),
+      transform: text(({ transform }) => transform),
+      ...LOGGED_REQUEST,
     },
     sortKey: ({ id }) => id,
     row: readTokenRow,

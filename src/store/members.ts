@@ -59,6 +59,20 @@ export const readOwner = defineStatement<"owner", MemberRow | null, MemberRow>({
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
+/** The member with this address. */
+export const findMemberByAddress = defineStatement<Buffer, MemberRow | null, MemberRow>({
+  table: "members",
+  kind: "read",
+  sortKey: (term) => term.toString("hex"),
+  queries: (sql, tenantId, terms) =>
+    terms.map(
+      (term) => sql`
+        select id, user_id, role, profile, email_term, created_by, created_at, modified_by, modified_at
+        from members where tenant_id = ${tenantId} and email_term = ${term} order by created_at limit 1`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
 /** Whether a member has this address. */
 export const isMemberAddress = defineStatement<Buffer, boolean, { readonly email_term: Buffer }>({
   table: "members",
@@ -95,15 +109,15 @@ export const listMemberRows = definePage<MemberListing, MemberRow>({
   },
 });
 
-export type MemberChange = Pick<MemberRow, "id" | "role"> & { readonly modified_by: Uuid };
+export type MemberChange = Pick<MemberRow, "id" | "role" | "profile"> & { readonly modified_by: Uuid };
 
 export const updateMemberRole = defineWrite<MemberChange>({
   table: "members",
   sortKey: ({ id }) => id,
   queries: (sql, tenantId, changes, at) =>
     changes.map(
-      ({ id, role, modified_by }) => sql`
-        update members set role = ${role}, modified_by = ${modified_by}, modified_at = ${at}
+      ({ id, role, profile, modified_by }) => sql`
+        update members set role = ${role}, profile = ${profile}, modified_by = ${modified_by}, modified_at = ${at}
         where tenant_id = ${tenantId} and id = ${id}`,
     ),
 });

@@ -7,7 +7,7 @@ import { TlsRefused } from "./wire/server-error.js";
 export type Place = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** The encryption of a connection, as a value of `sslmode` or as options of Node's TLS. */
-export type TlsMode = boolean | "require" | "allow" | "prefer" | "verify-full" | object;
+export type TlsMode = boolean | "require" | "allow" | "prefer" | "verify-ca" | "verify-full" | object;
 
 /** SSLRequest: the length, and PostgreSQL's code for this message. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);

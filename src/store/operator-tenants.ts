@@ -16,6 +16,15 @@ export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<Tenant
   return asOwner(ownerAddress, activeTenants);
 }
 
+/** The same, up to a number of tenants. */
+export function firstActiveTenants(ownerAddress: DatabaseAddress, limit: number): Promise<TenantId[]> {
+  return asOwner(ownerAddress, async (sql) => {
+    const rows = await sql<{ id: string }[]>`
+      select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id limit ${limit}`;
+    return rows.map(({ id }) => id).filter(isTenantId);
+  });
+}
+
 /** The record of a tenant's deletion. */
 export interface Deletion {
   readonly at: Date | null;

@@ -3,14 +3,18 @@ import { defineStatement, defineWrite } from "./statement.js";
 
 export interface MessageRow {
   readonly id: Uuid;
-  readonly invitation_id: Uuid;
-  readonly invitation_revision: number;
+  /** What the message is about: an invitation at a revision, or else a sign-in request. */
+  readonly invitation_id: Uuid | null;
+  readonly invitation_revision: number | null;
+  readonly sign_in_request_id: Uuid | null;
   /** Failed attempts to send it. */
   readonly attempts: number;
   readonly claim: number;
 }
 
-export type NewMessage = Pick<MessageRow, "id" | "invitation_id" | "invitation_revision">;
+export type NewMessage =
+  | { readonly id: Uuid; readonly invitation_id: Uuid; readonly invitation_revision: number }
+  | { readonly id: Uuid; readonly sign_in_request_id: Uuid };
 
 /** Inserts a message to send at once. */
 export const insertMessage = defineWrite<NewMessage>({
@@ -42,7 +46,7 @@ export const claimMessages = defineStatement<MessageClaim, readonly MessageRow[]
           select id from outbox
           where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
           order by due_at limit ${limit} for update skip locked))
-        returning id, invitation_id, invitation_revision, attempts, claim`,
+        returning id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim`,
     ),
   answers: (rows) => rows,
 });

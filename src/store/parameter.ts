@@ -14,6 +14,7 @@ const TYPE = {
   bigint: 20,
   integer: 23,
   text: 25,
+  inet: 869,
   texts: 1009,
   date: 1082,
   timestamptz: 1184,
@@ -35,6 +36,8 @@ const parameterOf =
 
 export const text = parameterOf<string>(TYPE.text, 0, (out, value) => out.textValue(value));
 export const uuid = parameterOf<Uuid>(TYPE.uuid, 0, (out, value) => out.textValue(value));
+/** An IPv4 or IPv6 address, with or without a prefix length. */
+export const inet = parameterOf<string>(TYPE.inet, 0, (out, value) => out.textValue(value));
 /** A day as YYYY-MM-DD. */
 export const date = parameterOf<string>(TYPE.date, 0, (out, value) => out.textValue(value));
 export const bytes = parameterOf<Uint8Array>(TYPE.bytea, 1, (out, value) => out.bytesValue(value));

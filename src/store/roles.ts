@@ -67,6 +67,22 @@ export async function privilegedRole(sql: Sql): Promise<string | undefined> {
   return role?.name;
 }
 
+/**
+ * SQL that gives the database a login without the privileges of the current role. PostgreSQL's first role stays a
+ * superuser, so another login gets the database, and the tables that exist there.
+ */
+export async function withoutPrivileges(sql: Sql, role: string): Promise<string> {
+  const [me] = await sql<{ isFirst: boolean; database: string }[]>`
+    select oid = 10 as "isFirst", current_database() as database from pg_roles where rolname = current_user`;
+  if (!me?.isFirst) return `alter role ${quoteName(role)} nosuperuser nobypassrls createrole;`;
+  return [
+    "create role cloakroom login createrole password '...';",
+    `grant ${ROLES.join(", ")} to cloakroom;`,
+    `alter database ${quoteName(me.database)} owner to cloakroom;`,
+    "do $$ declare t regclass; begin for t in select oid from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace loop execute format('alter table %s owner to cloakroom', t); end loop; end $$;",
+  ].join("\n");
+}
+
 /** The statements that let the logins act as the roles. */
 async function missingRoleStatements(sql: Sql, logins: readonly string[]): Promise<string[]> {
   const found = await sql<{ name: string }[]>`select rolname as name from pg_roles where rolname = any(${[...ROLES]})`;

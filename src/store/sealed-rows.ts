@@ -40,6 +40,9 @@ const versioned = { ...byId, hasRevision: true } as const;
 export const BOUND = {
   applications: ["type"],
   application_keys: ["application_id", "key_hash"],
+  member_identities: ["member_id", "identity_term"],
+  sign_ins: ["token_hash", "member_id", "method", "expires_at", "strong_at"],
+  sign_in_requests: ["method", "browser_hash", "expires_at"],
   sessions: ["key_hash", "nonce_hash", "application_id", "authorized_by", "expires_at"],
   proxies: ["application_id", "require_auth"],
   reactors: ["application_id", "formula_id"],
@@ -55,6 +58,15 @@ export const BOUND = {
 /** Every sealed column; a test compares this with the schema. */
 export const SEALED_TABLES: readonly SealedTable[] = [
   { table: "members", ...byId, columns: [one("profile", "profile")] },
+  {
+    ...{ table: "member_identities", ...byId },
+    columns: [one("proof", "member_identity", BOUND.member_identities)],
+  },
+  { table: "sign_ins", ...byId, columns: [one("details", "sign_in", BOUND.sign_ins)] },
+  {
+    ...{ table: "sign_in_requests", ...byId },
+    columns: [one("details", "sign_in_request", BOUND.sign_in_requests)],
+  },
   { table: "invitations", ...byId, columns: [one("email", "email")] },
   { table: "applications", ...byId, columns: [one("definition", "application", BOUND.applications)] },
   {

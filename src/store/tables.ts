@@ -2,6 +2,9 @@
 const ORDINARY_TABLES = [
   "tenant_keys",
   "members",
+  "member_identities",
+  "sign_ins",
+  "sign_in_requests",
   "invitations",
   "outbox",
   "applications",
@@ -19,6 +22,7 @@ const ORDINARY_TABLES = [
   "three_ds_sessions",
   "audit_seals",
   "audit_heads",
+  "audit_sinks",
 ] as const;
 
 /**

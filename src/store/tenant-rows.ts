@@ -12,6 +12,9 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   applications: "id",
   sessions: "id",
   members: "id",
+  member_identities: "id",
+  sign_ins: "id",
+  sign_in_requests: "id",
   invitations: "id",
   outbox: "id",
   proxies: "id",
@@ -34,6 +37,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   audit_seals: "number",
   // One row, whatever its number.
   audit_heads: "number",
+  audit_sinks: "sink",
 };
 
 /** The statements that delete a tenant's rows from a table. */

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from "node:http";
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { BODY_REFUSALS } from "../memory/body-fault.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
+import type { SinkName } from "../sinks/sink.js";
 import type { EndedOperation } from "./ended-operation.js";
 import { traceOperation } from "./traces.js";
 
@@ -18,8 +19,9 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `vault_broken`: the vault's own record of tenants' seals was truncated or changed
  * - `set_back`: the clock had run fast, and a log was set back to the present
  * - `behind`: this server's clock is behind the database's
+ * - `sink_failed`: a sink has begun to refuse the log
  */
-export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind"] as const;
+export const LOG_TROUBLES = ["broken", "refused", "vault_broken", "set_back", "behind", "sink_failed"] as const;
 export type LogTrouble = (typeof LOG_TROUBLES)[number];
 
 /** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
@@ -31,6 +33,8 @@ export interface Meters {
   rateRefused(scope: RateScope): void;
   /** Counts a problem with a tenant's log, or with the clock that dates it. */
   logTrouble(trouble: LogTrouble): void;
+  /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
+  sinkLag(sink: SinkName, seconds: number): void;
   /** Counts a request that was refused unread because its tenant sends too many. */
   requestShed(): void;
   /** The same job. Each run is counted with its duration and outcome. */
@@ -49,7 +53,7 @@ export function createMeters(): Meters {
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
   const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
-  const { logTroubles, jobs } = backgroundInstruments(registers);
+  const { logTroubles, jobs, sinkLag } = backgroundInstruments(registers);
   const patternOf = patternReader();
   return {
     registry,
@@ -72,6 +76,7 @@ export function createMeters(): Meters {
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
     logTrouble: (trouble) => logTroubles.inc({ trouble }),
+    sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
     requestShed: () => {
       shed.inc();
       formerlyShed.inc();
@@ -160,7 +165,13 @@ function backgroundInstruments(registers: Registry[]) {
     buckets: [0.01, 0.1, 1, 10, 60, 600],
     registers,
   });
-  return { logTroubles, jobs };
+  const sinkLag = new Gauge({
+    name: "cloakroom_audit_sink_lag_seconds",
+    help: "How long the oldest sealed minute of a log has been waiting for a sink.",
+    labelNames: ["sink"],
+    registers,
+  });
+  return { logTroubles, jobs, sinkLag };
 }
 
 /** Turns the router's `:id` into `{id}`, and remembers each route. */

@@ -1,4 +1,5 @@
 import type { Actor } from "../audit/actor.js";
+import type { AuditContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -49,14 +50,14 @@ export class InvitationAcceptance {
   }
 
   /** Makes the holder of the link a member, once: accepting again changes nothing and is not an error. */
-  async accept(text: string, names: OwnNames): Promise<OpenedInvitation | undefined> {
+  async accept(text: string, names: OwnNames, context: AuditContext): Promise<OpenedInvitation | undefined> {
     const link = parseLink(text);
     const opened = link && (await this.look(text));
     if (!opened || opened.isAccepted) return opened;
     const keys = await this.#keyring.of(link.tenantId);
     const profile = { email: opened.email, ...names };
     const isOpen = await this.#database.ordinary.run(link.tenantId, "unguarded", (tx) =>
-      accept(tx, keys, link, profile),
+      accept(tx, keys, link, { profile, context }),
     );
     return isOpen ? { ...opened, isAccepted: true } : undefined;
   }
@@ -70,30 +71,37 @@ export class InvitationAcceptance {
   }
 }
 
+/** The person who accepts, and the request by which they do. */
+interface Accepting {
+  readonly profile: Profile;
+  readonly context: AuditContext;
+}
+
 /** Returns whether the link still works. Of two concurrent calls, one creates the member and the other finds it. */
-async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, profile: Profile): Promise<boolean> {
+async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, by: Accepting): Promise<boolean> {
   const place = { id: link.invitationId, hash: link.hash };
   const memberId = newUuid();
   const isFirst = await tx.query(acceptInvitationRow, { ...place, member_id: memberId });
   const invitation = await tx.query(findLinkedInvitation, place);
-  if (isFirst && invitation) makeMember(tx, keys, memberId, invitation, profile);
+  if (isFirst && invitation) makeMember(tx, keys, memberId, invitation, by);
   return invitation !== null && invitation.member_id !== null;
 }
 
-function makeMember(
+/** Creates the member of an accepted invitation. */
+export function makeMember(
   tx: Transaction,
   keys: TenantKeys,
   id: LinkedInvitation["id"],
   invitation: LinkedInvitation,
-  profile: Profile,
+  { profile, context }: Accepting,
 ): void {
   const userId = newUuid();
-  const actor: Actor = { id: userId, type: "user" };
+  const actor: Actor = { id: userId, type: "user", keyId: undefined, context };
   tx.enqueue(insertMember, {
     id,
     user_id: userId,
     role: invitation.role,
-    profile: sealProfile(keys, tx.tenantId, id, profile),
+    profile: sealProfile(keys, tx.tenantId, id, profile, invitation.role),
     email_term: invitation.email_term,
     created_by: userId,
   });

@@ -1,4 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { isRole, type Role } from "../access/role.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -21,7 +22,6 @@ import { isMemberAddress } from "../store/members.js";
 import { deleteMessagesOf, insertMessage } from "../store/outbox.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { emailTerm } from "./profile.js";
-import { isRole, type Role } from "./role.js";
 
 export type InvitationStatus = "PENDING" | "EXPIRED";
 

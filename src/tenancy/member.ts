@@ -1,4 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { isRole, type Role } from "../access/role.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -6,6 +7,7 @@ import type { Page } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteInvitationsOf } from "../store/invitations.js";
+import { deleteMemberIdentities } from "../store/member-identities.js";
 import {
   deleteMemberRow,
   listMemberRows,
@@ -16,9 +18,11 @@ import {
   updateMemberRole,
 } from "../store/members.js";
 import { deleteMessagesOf } from "../store/outbox.js";
+import { deleteSignInsOf } from "../store/sign-ins.js";
+import { raiseAuthRevision } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
-import { openProfile, type Profile } from "./profile.js";
-import { isRole, type Role, requireGivenRole } from "./role.js";
+import { openProfile, type Profile, sealProfile } from "./profile.js";
+import { requireGivenRole } from "./role.js";
 
 /** A person who belongs to a tenant. */
 export interface Member {
@@ -63,28 +67,47 @@ export async function changeRole(
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
   const actor = actorOf(caller);
-  if (row.role === "OWNER" && role === "ADMIN") throw ownerStays("given another role");
-  const given = row.role === "OWNER" && role === "OWNER" ? role : requireGivenRole(role);
-  tx.enqueue(updateMemberRole, { id, role: given, modified_by: actor.id });
+  requireOther(caller, id);
+  const isOwner = row.role === "OWNER";
+  const given = isOwner && role === "OWNER" ? role : requireGivenRole(role);
+  if (isOwner && given !== "OWNER") throw ownerStays("given another role");
+  const profile = sealProfile(keys, tx.tenantId, id, openProfile(keys, tx.tenantId, id, row.profile), given);
+  tx.enqueue(updateMemberRole, { id, role: given, profile, modified_by: actor.id });
+  if (given !== row.role) endAccess(tx, id);
   writeLog(tx, logEntry(actor, "member", id, "update"));
   return memberOf(keys, tx.tenantId, { ...row, role: given, modified_by: actor.id, modified_at: tx.now });
 }
 
 /**
- * Deletes a member and every invitation of its address, so the member cannot rejoin by an old link. Members have no
- * sessions that would have to end.
+ * Deletes a member with every invitation of its address, so the member cannot rejoin by an old link, and ends its
+ * sign-ins.
  */
 export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
+  requireOther(caller, id);
   if (row.role === "OWNER") throw ownerStays("removed");
   tx.enqueue(deleteMemberRow, id);
+  tx.enqueue(deleteMemberIdentities, id);
+  endAccess(tx, id);
   const actor = actorOf(caller);
   for (const invitation of await tx.query(deleteInvitationsOf, row.email_term)) {
     tx.enqueue(deleteMessagesOf, invitation.id);
     if (invitation.member_id === null) writeLog(tx, logEntry(actor, "invitation", invitation.id, "delete"));
   }
   writeLog(tx, logEntry(actor, "member", id, "delete"));
+}
+
+/** Ends a member's sign-ins. Requests under way fail, because they were authorized under an earlier revision. */
+function endAccess(tx: Transaction, id: Uuid): void {
+  tx.enqueue(deleteSignInsOf, id);
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+}
+
+/** People change others, not themselves: an ADMIN could otherwise leave a tenant without one by mistake. */
+function requireOther({ principal }: Caller, id: Uuid): void {
+  if (principal.kind !== "person" || principal.memberId !== id) return;
+  throw new Fault("unprocessable", "People cannot change or remove themselves. Ask another OWNER or ADMIN.");
 }
 
 function ownerStays(whatCannotBe: string): Fault {

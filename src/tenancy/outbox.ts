@@ -1,5 +1,5 @@
 import { escaped } from "../base/html.js";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { MailTransport, Message, SendResult } from "../mail/transport.js";
 import type { Database } from "../store/database.js";
@@ -17,6 +17,8 @@ export interface OutboxParts {
   readonly transport: MailTransport;
   /** The address that links lead to, without a slash at the end. */
   readonly publicUrl: string;
+  /** Writes the message of a sign-in request; undefined if none is to be sent. */
+  readonly writeSignIn: (tenantId: TenantId, requestId: Uuid) => Promise<Message | undefined>;
 }
 
 /** Longer than any attempt. */
@@ -56,9 +58,12 @@ export class Outbox {
    * Creates the message with its own link. Undefined after the invitation expired, or was deleted, accepted or resent.
    */
   async #write(tenantId: TenantId, row: MessageRow): Promise<Message | undefined> {
-    const { database, keyring, publicUrl } = this.#parts;
-    const link = newLink(tenantId, row.invitation_id);
-    const place = { id: row.invitation_id, hash: link.hash, revision: row.invitation_revision };
+    const { database, keyring, publicUrl, writeSignIn } = this.#parts;
+    const { invitation_id: id, invitation_revision: revision, sign_in_request_id: requestId } = row;
+    if (requestId !== null) return writeSignIn(tenantId, requestId);
+    if (id === null || revision === null) return undefined;
+    const link = newLink(tenantId, id);
+    const place = { id, hash: link.hash, revision };
     const [invitation, tenant] = await database.ordinary.run(tenantId, "unguarded", (tx) =>
       Promise.all([tx.query(addLink, place), tx.query(readTenant, tenantId)]),
     );

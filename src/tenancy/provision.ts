@@ -20,6 +20,8 @@ import { DEFAULT_SETTINGS } from "./settings.js";
 export interface ProvisionedTenant {
   readonly tenantId: TenantId;
   readonly applicationId: Uuid;
+  /** The owner. */
+  readonly memberId: Uuid;
   readonly managementKey: Sensitive<string>;
 }
 
@@ -59,7 +61,7 @@ export async function provisionTenant(
       id: memberId,
       user_id: ownerId,
       role: "OWNER",
-      profile: sealProfile(keys, tenantId, memberId, { email: ownerEmail }),
+      profile: sealProfile(keys, tenantId, memberId, { email: ownerEmail }, "OWNER"),
       email_term: emailTerm(keys, ownerEmail),
       created_by: null,
     });
@@ -71,5 +73,5 @@ export async function provisionTenant(
     return makeApplication(tx);
   });
   if (!application.key) throw new Error("the management application has no key");
-  return { tenantId, applicationId: application.made.id, managementKey: application.key };
+  return { tenantId, memberId, applicationId: application.made.id, managementKey: application.key };
 }

@@ -1,21 +1,22 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { ROLES, type Role } from "../access/role.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Transaction } from "../store/transaction.js";
 
-/** The roles of members. Both have full access; the owner is created with the tenant and is permanent. */
-export const ROLES = ["OWNER", "ADMIN"] as const;
-export type Role = (typeof ROLES)[number];
+/** Every role but the OWNER's, which is given once, with the tenant. */
+const GIVEN_ROLES = ["ADMIN", "AUDITOR", "DEVELOPER"] as const satisfies readonly Role[];
 
-export function isRole(text: string): text is Role {
-  return ROLES.some((role) => role === text);
-}
-
-/** @throws {Fault} validation_failed for any text but a role that can be assigned. */
+/**
+ * A role that can be given. Only OWNER, ADMIN and keys may give roles, so none of them is above the giver's.
+ * @throws {Fault} validation_failed for any other text.
+ */
 export function requireGivenRole(text: string): Role {
-  if (text === "ADMIN") return text;
-  throw invalid("role", text === "OWNER" ? "must be ADMIN: a tenant has one owner" : "must be ADMIN");
+  const role = GIVEN_ROLES.find((given) => given === text);
+  if (role) return role;
+  const expected = `must be one of ${GIVEN_ROLES.join(", ")}`;
+  throw invalid("role", text === "OWNER" ? `${expected}: a tenant has one owner` : expected);
 }
 
 export async function namesOfRoles(tx: Transaction, caller: Caller): Promise<readonly Role[]> {

@@ -6,6 +6,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   fingerprint_tokens: false,
   disable_ephemeral_proxy: false,
   deduplicate_tokens: false,
+  require_reveal_reason: false,
 };
 
 /** Settings of newer clients, each with the single value that matches this vault's behavior. */

@@ -31,7 +31,7 @@ export async function changeTenant(
 ): Promise<Tenant> {
   const row = await lockTenant(tx, tx.tenantId);
   if (!row) throw notFound("tenant");
-  const modifiedBy = caller.application.id;
+  const modifiedBy = actorOf(caller).id;
   const merged = mergeSettings(readSettings(row.settings), settings);
   tx.enqueue(updateTenant, { name, settings: { ...merged }, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update"));

@@ -98,7 +98,7 @@ function rowOf(
     expires_at: prepared.expiry?.at ?? null,
     expires_at_text: prepared.expiry?.text ?? null,
     active_month: monthOf(tx.now),
-    created_by: caller.application.id,
+    created_by: actorOf(caller).id,
     created_at: tx.now,
     modified_by: null,
     modified_at: null,
@@ -110,7 +110,7 @@ function madeOf(caller: Caller, prepared: PreparedToken, row: TokenRow): Token {
   return {
     id: row.id,
     ...{ type, data, attributes, containers, fingerprint, isDeduplicated, indexValues, expiry },
-    createdBy: caller.application.id,
+    createdBy: actorOf(caller).id,
     createdAt: row.created_at,
     modifiedBy: undefined,
     modifiedAt: undefined,

@@ -2,6 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import type { Permission, TokenPermission } from "../access/permissions.js";
 import { denied } from "../access/refusal.js";
+import { requireReason } from "../access/reveal-reason.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
 import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid } from "../base/fault.js";
@@ -79,8 +80,11 @@ export async function findTokensAs(
   const granted = firstGranted(callers, rows, permission);
   if ("denied" in granted) return granted;
   const found = [...granted.tokens.values()];
-  for (const { row } of found) {
-    writeLog(tx, logEntry(actorOf(granted.caller), entityTypeOf(tokenType(row.type)), row.id, operation));
+  for (const { row, transform } of found) {
+    const entityType = entityTypeOf(tokenType(row.type));
+    const containers = row.containers.map(storedContainer);
+    requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
+    writeLog(tx, logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
   }
   await Promise.all(found.map(({ row }) => touch(tx, row.id, row.active_month)));
   return granted;

@@ -1,5 +1,6 @@
 import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
+import { requireReason } from "../access/reveal-reason.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid } from "../base/fault.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
@@ -187,7 +188,10 @@ export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: Readab
   );
 }
 
-/** Writes one row for the list, and one for each token whose value it returns. */
+/**
+ * Writes one row for the list, and one for each token whose value it returns.
+ * @throws {Denied} without a reason that is asked for.
+ */
 export async function logListing(
   tx: Transaction,
   { caller, permission }: TokenQuery,
@@ -196,13 +200,18 @@ export async function logListing(
   const actor = actorOf(caller);
   writeLog(tx, logEntry(actor, "token", ALL, permission === "token:search" ? "search" : "list"));
   const revealed = shown.filter(({ transform }) => transform === "reveal");
-  for (const { row } of revealed) writeLog(tx, logEntry(actor, entityTypeOf(tokenType(row.type)), row.id, "read"));
+  for (const { row, transform } of revealed) {
+    const entityType = entityTypeOf(tokenType(row.type));
+    const containers = row.containers.map(storedContainer);
+    requireReason(caller, permission, transform, { id: row.id, containers, entityType });
+    writeLog(tx, logEntry(actor, entityType, row.id, "read", { transform }));
+  }
   await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
 }
 
 /** The same text for the same list with the same rights. */
 function listName({ caller, permission, filter }: TokenQuery): string {
-  const who = [caller.tenantId, caller.application.id, caller.session?.id ?? "", String(caller.revision), permission];
+  const who = [caller.tenantId, actorOf(caller).id, caller.session?.id ?? "", String(caller.revision), permission];
   return JSON.stringify([...who, ...filter.name]);
 }
 

@@ -32,7 +32,7 @@ export interface PatchedToken {
 }
 
 /** The caller of a PATCH, as far as the result depends on it. */
-export interface PatchAuthor extends Pick<Caller, "settings" | "application"> {
+export interface PatchAuthor extends Pick<Caller, "settings" | "principal"> {
   /** The transform that the caller's rules grant for the token. The answer may show less. */
   readonly transform: Transform;
 }
@@ -78,10 +78,12 @@ export function applyPatch(
 
 /**
  * Whether an author's expressions may use a value that the author did not send. A back end's key may, as the
- * specification says of patched masks. A page's key is public, and a rule with `redact` forbids it.
+ * specification says of patched masks. A page's key is public, a person sees no value in the clear, and a rule with
+ * `redact` forbids it.
  */
-function mayUseValue({ application, transform }: PatchAuthor): boolean {
-  return transform === "reveal" || (transform === "mask" && application.type !== "public");
+function mayUseValue({ principal, transform }: PatchAuthor): boolean {
+  if (principal.kind === "person") return false;
+  return transform === "reveal" || (transform === "mask" && principal.type !== "public");
 }
 
 /**

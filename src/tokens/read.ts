@@ -2,6 +2,7 @@ import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
+import { mayLackReason, requireReason } from "../access/reveal-reason.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
@@ -34,18 +35,22 @@ const LOGGED_READ = loggedTokenQuery(
 /** Finds a token for a caller, and writes a log row for the read or its denial. */
 export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
-  if (anyTransform) {
+  if (anyTransform && !(anyTransform === "reveal" && mayLackReason(caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
-    const row = await findTokenLogged(tx, LOGGED_READ, { id, logId: newUuid(), actor: actorOf(caller) });
+    const row = await findTokenLogged(tx, LOGGED_READ, {
+      ...{ id, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
+    });
     if (!row) throw notFound("token");
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
   }
   const row = await findToken(tx, id);
   if (!row) throw notFound("token");
   const entityType = entityTypeOf(tokenType(row.type));
-  const transform = caller.grant.transformFor("token:read", { id, containers: row.containers.map(storedContainer) });
+  const place = { id, containers: row.containers.map(storedContainer) };
+  const transform = caller.grant.transformFor("token:read", place);
   if (!transform) throw denied(caller, "token:read", entityType, id);
-  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read"));
+  requireReason(caller, "token:read", transform, { ...place, entityType });
+  writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", { transform }));
   await touch(tx, id, row.active_month);
   return { row, transform, isFirstUse: false };
 }

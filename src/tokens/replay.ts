@@ -86,7 +86,7 @@ export async function findReplayedLeaf(
   const row = await findToken(tx, id);
   const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
   const place = { id, containers: (row?.containers ?? []).map(storedContainer) };
-  const isOwn = row?.created_by === caller.application.id;
+  const isOwn = row?.created_by === actorOf(caller).id;
   if (isOwn && !caller.grant.transformForAll("token:create", place)) {
     throw denied(caller, "token:create", entityType, id);
   }

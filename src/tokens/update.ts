@@ -44,8 +44,8 @@ export async function patchToken(
   if (!transform) throw denied(caller, "token:update", entityType, id);
   requireFixed(tx.tenantId, token, patch);
   const shown = forWriteAnswer(transform);
-  const { settings, application } = caller;
-  const patched = applyPatch({ settings, application, transform }, keys, token, patch, tx.now);
+  const { settings, principal } = caller;
+  const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
   const duplicate = await findDuplicate(tx, keys, row, patched);
   if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
 
@@ -55,7 +55,7 @@ export async function patchToken(
   rewriteCompanions(tx, keys, token, patched);
   await touch(tx, id, row.active_month);
   const { cvc: _, ...changed } = patched;
-  const modified = { modifiedBy: caller.application.id, modifiedAt: tx.now };
+  const modified = { modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
   return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
 }
 
@@ -122,7 +122,7 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
     ...sealToken(keys, tx.tenantId, bound, data, patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
-    modified_by: caller.application.id,
+    modified_by: actorOf(caller).id,
   };
 }
 

@@ -10,10 +10,10 @@ import { pendingMigrations } from "../store/migrate.js";
 import {
   DatabaseSetupError,
   privilegedRole,
-  quoteName,
   refusePrivilegedRole,
   requireRoles,
   requireRolesOrRights,
+  withoutPrivileges,
 } from "../store/roles.js";
 import { listTenantIds } from "../store/tenants.js";
 
@@ -122,9 +122,9 @@ export async function privilegedLogins({
     try {
       const role = await privilegedRole(sql);
       if (role === undefined) continue;
-      const remedy = `alter role ${quoteName(role)} nosuperuser nobypassrls createrole`;
+      const remedy = await withoutPrivileges(sql, role);
       found.push({
-        warning: `${setting} logs in as ${role}, a superuser or a role that bypasses row-level security. Use a login that owns the database and may create roles. Run: ${remedy}`,
+        warning: `${setting} logs in as ${role}, a superuser or a role that bypasses row-level security. Use a login that owns the database and may create roles. Run:\n${remedy}`,
       });
     } finally {
       await sql.end({ timeout: 5 });

@@ -8,6 +8,7 @@ import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { createVisits } from "../../src/api/browser/visits.js";
 import { CONNECTION_LIMITS } from "../../src/api/connection-limits.js";
 import type { Observation } from "../../src/api/observation.js";
 import { createOnePort, type OnePort } from "../../src/api/one-port.js";
@@ -50,13 +51,8 @@ beforeAll(async () => {
   };
   const app = Fastify();
   const limits = { messageBytes: 5 * MB, timeoutMs: 10_000 };
-  const options = rpcOptions(
-    [TokenService],
-    [pipeline],
-    () => {},
-    limits,
-    () => observation,
-  );
+  const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
+  const options = rpcOptions([TokenService], [pipeline], () => {}, { limits, observe: () => observation, visits });
   await app.register(fastifyConnectPlugin, options);
   await app.ready();
   port = createOnePort(

@@ -75,3 +75,29 @@ it("a silent connection is closed under TLS as it is without", async () => {
   port.drain();
   await closed;
 });
+
+it("a request over HTTP/1.1 that takes too long gets problem details, and its connection is closed", async () => {
+  const limits = { ...CONNECTION_LIMITS, headersTimeout: 500, requestTimeout: 500 };
+  const port = createOnePort(() => {}, limits, undefined);
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1").setEncoding("utf8");
+  let text = "";
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  const closed = once(socket, "close");
+  socket.write("POST /tokens HTTP/1.1\r\nHost: vault.example\r\nContent-Length: 10\r\n");
+  await closed;
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  expect(head).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+  expect(head.toLowerCase()).toContain("connection: close");
+  expect(head).toContain("content-type: application/json");
+  expect(JSON.parse(body)).toMatchObject({
+    ...{ status: 408, code: "request_timeout", detail: "The request did not arrive in time." },
+  });
+  const ended = once(port.server, "close");
+  port.server.close();
+  port.destroy();
+  await ended;
+});

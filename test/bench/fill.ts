@@ -1,5 +1,6 @@
 import { Authenticator } from "../../src/access/authenticate.js";
-import type { Caller } from "../../src/access/caller.js";
+import { actorOf, type Caller } from "../../src/access/caller.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
 import { monthOf } from "../../src/base/month.js";
@@ -36,7 +37,7 @@ export function metadataOf(n: number): Record<"customer" | "country", string> {
 export async function fill(server: Pick<BenchServer, "environment">, key: string, count: number): Promise<void> {
   const config = readConfig(server.environment);
   await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
-  const caller = await new Authenticator(vault.database, vault.keyring, systemClock).authenticate(key);
+  const caller = await new Authenticator(vault.database, vault.keyring, systemClock).authenticate(key, NO_CONTEXT);
   const keys = await vault.keyring.of(caller.tenantId);
   const sql = connect(vault.ownerAddress, { role: "cloakroom_app", connections: 1, statementTimeout: 60_000 });
   const oldest = Date.now() - count;
@@ -84,7 +85,7 @@ function batchOf(caller: Caller, keys: TenantKeys, from: number, to: number, old
       ...plain,
       ...sealToken(keys, caller.tenantId, plain, prepared.data.reveal(), attributes, indexValues),
       ...{ expires_at: null, expires_at_text: null, active_month: monthOf(now) },
-      ...{ created_by: caller.application.id, created_at: createdAt, modified_by: null, modified_at: null },
+      ...{ created_by: actorOf(caller).id, created_at: createdAt, modified_by: null, modified_at: null },
     });
     const { metadata = {} } = attributes;
     const findable = JSON.stringify([containers, metadata, indexValues]);

@@ -9,8 +9,10 @@ describe("the operator's guide", () => {
   it("names every command and only existing ones, with options that they accept", async () => {
     const help = async (...command: string[]) =>
       (await cloakroom(inject("serverEnvironment"), ...command, "--help")).stdout;
-    const there = [...(await help()).matchAll(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm)].map(([, name = ""]) => name);
-    const calls = [...guide.matchAll(/\bcloakroom ([a-z]+(?: [a-z]+)?)((?: --?[^`#&|<\n]*)?)/g)]
+    const there = [...(await help()).matchAll(/^ {2}([a-z]+(?: [a-z]+(?:-[a-z]+)*)?) {2,}/gm)].map(
+      ([, name = ""]) => name,
+    );
+    const calls = [...guide.matchAll(/\bcloakroom ([a-z]+(?: [a-z]+(?:-[a-z]+)*)?)((?: --?[^`#&|<\n]*)?)/g)]
       .map(([, words = "", options = ""]) => ({ words, name: there.find((name) => words === name), options }))
       .filter(({ words, name }) => name !== undefined || guide.includes(`\`cloakroom ${words}\``));
     expect(calls.filter(({ name }) => name === undefined)).toEqual([]);

@@ -58,7 +58,8 @@ describe("a caller who may not see a value", () => {
       expect(status).toBe(200);
       expect(body.mask).toMatchObject(typeof mask === "string" ? {} : mask);
       expect(body).not.toHaveProperty("data");
-      expect(JSON.stringify(body)).not.toMatch(/4242424242424242|X242424242424242|987/);
+      // Ids and times may contain the three digits of the code.
+      expect(JSON.stringify(body)).not.toMatch(/4242424242424242|X242424242424242|\b987\b/);
       expect((await patch(client, id, {})).body).not.toHaveProperty("data");
       expect((await patch(client, id, { mask })).body).not.toHaveProperty("data");
       for (const reader of [clerk, blind])

@@ -57,6 +57,12 @@ describe("the log of a tenant", () => {
         operation: expect.any(String),
         message: expect.stringMatching(/^Card (created|retrieved|deleted)$/),
         created_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
+        key_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        source_ip: "127.0.0.1",
+        client: "node",
+        trace_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        outcome: "allowed",
+        ...(row.operation === "read" ? { transform: "reveal" } : {}),
       });
       expect(JSON.stringify(row)).not.toMatch(/5555|4444|meta-secret/);
     }

@@ -76,7 +76,7 @@ describe("members", () => {
     expect(await tenant.manage("GET", "/tenants/self/owner")).toMatchObject({ status: 200, body: owner });
     expect(await tenant.manage("GET", "/roles")).toMatchObject({
       status: 200,
-      body: [{ name: "OWNER" }, { name: "ADMIN" }],
+      body: [{ name: "OWNER" }, { name: "ADMIN" }, { name: "AUDITOR" }, { name: "DEVELOPER" }],
     });
   });
 

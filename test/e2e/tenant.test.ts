@@ -2,7 +2,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-const DEFAULTS = { fingerprint_tokens: "false", disable_ephemeral_proxy: "false", deduplicate_tokens: "false" };
+const DEFAULTS = {
+  fingerprint_tokens: "false",
+  disable_ephemeral_proxy: "false",
+  deduplicate_tokens: "false",
+  require_reveal_reason: "false",
+};
 
 describe("the tenant", () => {
   let tenant: TestTenant;
@@ -69,12 +74,13 @@ describe("the tenant", () => {
       { fingerprint_tokens: "true" },
       { deduplicate_tokens: "true" },
       { disable_ephemeral_proxy: "true" },
+      { require_reveal_reason: "true" },
     ];
     for (let round = 0; round < 4; round += 1) {
       const answers = await Promise.all(
         settings.map((change) => own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: change } })),
       );
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
       expect((await own.manage("GET", "/tenants/self")).body.settings).toEqual(Object.assign({}, ...settings));
       const off = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, "false"]));
       await own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: off } });

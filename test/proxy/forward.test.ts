@@ -97,7 +97,7 @@ describe("headers", () => {
     expect(forwardedHeaders(names.map((name) => [name, "x"]))).toEqual([]);
     expect(
       returnedHeaders([
-        ["Connection", "x"],
+        ["Connection", "close"],
         ["keep-alive", "x"],
         ["X", "1"],
         ["Content-Length", "2"],
@@ -108,6 +108,39 @@ describe("headers", () => {
       ["Content-Length", "2"],
       ["x.y", "3"],
     ]);
+  });
+
+  it("that Connection names are for one connection too, in both directions", () => {
+    const given = [
+      ["Connection", "close, X-Foo"],
+      ["x-foo", "1"],
+      ["connection", ",  x-bar\t,"],
+      ["X-Bar", "2"],
+      ["X-Foo-2", "3"],
+    ] as const;
+    expect(forwardedHeaders(given)).toEqual([["X-Foo-2", "3"]]);
+    expect(returnedHeaders(given)).toEqual([["X-Foo-2", "3"]]);
+  });
+
+  it("that say what a message is or who sends it stay, whatever Connection names", () => {
+    const kept = [
+      ["Authorization", "Bearer x"],
+      ["Cookie", "a=b"],
+      ["Content-Length", "2"],
+      ["content-type", "application/json"],
+      ["Content-Encoding", "gzip"],
+      ["Set-Cookie", "a=b"],
+      ["Cache-Control", "no-store"],
+      ["Location", "/x"],
+    ] as const;
+    const naming = ["Connection", kept.map(([name]) => name).join(", ")] as const;
+    expect(forwardedHeaders([naming, ...kept])).toEqual(kept);
+    expect(returnedHeaders([naming, ...kept])).toEqual(kept);
+  });
+
+  it("requested by the caller are not what Connection names", () => {
+    const named = [["Connection", "bt-proxy-connection, connection"] as const, ["BT-PROXY-CONNECTION", "a"] as const];
+    expect(forwardedHeaders(named)).toEqual([["CONNECTION", "a"]]);
   });
 
   it("requested by the caller replace the hop-by-hop ones", () => {

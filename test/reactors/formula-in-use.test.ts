@@ -2,6 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../src/access/caller.js";
 import { Grant } from "../../src/access/grant.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { createFormula, deleteFormula } from "../../src/reactors/formula.js";
@@ -31,9 +32,14 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   fixture = await openFixture(database, { connections: 2, batch: 1 });
   caller = {
-    ...{ tenantId: fixture.tenantId, application: { id: newUuid(), type: "management" } },
+    ...{ tenantId: fixture.tenantId, principal: { kind: "application", id: newUuid(), type: "management" } },
     ...{ keyId: undefined, session: undefined },
-    ...{ grant: new Grant({ permissions: [], rules: [] }), settings: DEFAULT_SETTINGS, revision: FIRST_REVISION },
+    ...{
+      grant: new Grant({ permissions: [], rules: [] }),
+      context: NO_CONTEXT,
+      settings: DEFAULT_SETTINGS,
+      revision: FIRST_REVISION,
+    },
   };
   formulaId = await run(async (tx) => {
     const texts = { name: "F", description: undefined, icon: undefined, code: CODE };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readinessOf } from "../../src/server/readiness.js";
+import type { SinkName } from "../../src/sinks/sink.js";
 
 const NOW = 1_800_000_000_000;
 
@@ -13,17 +14,20 @@ interface Situation {
   readonly failing?: number;
   readonly refusesWrites?: boolean;
   readonly hasKey?: boolean;
+  /** Configured sinks. Syslog is 20 minutes behind. */
+  readonly sinks?: readonly SinkName[];
 }
 
 async function reportIn(situation: Situation) {
   const { ahead = 0, isAway = false, isFull = false, hasKey = true } = situation;
-  const { nodes = 1, failing = 0, refusesWrites = false } = situation;
+  const { nodes = 1, failing = 0, refusesWrites = false, sinks } = situation;
   const database = {
     async probe() {
       if (isAway) throw new Error("away");
       return { time: new Date(NOW + ahead), nodes, failing, refusesWrites };
     },
     takesWrites: async () => !isFull,
+    oldestDue: async () => new Map([["log_syslog", new Date(NOW - 20 * 60_000)]]),
   };
   const rootKey = {
     id: "root",
@@ -32,7 +36,7 @@ async function reportIn(situation: Situation) {
       return Buffer.from("wrapped");
     },
   };
-  return readinessOf(database, rootKey, { now: () => NOW }, new AbortController().signal).check();
+  return readinessOf(database, rootKey, { now: () => NOW }, new AbortController().signal, sinks).check();
 }
 
 const WELL = { serving: undefined, database: undefined, keys: undefined, clock: undefined };
@@ -68,6 +72,13 @@ describe("readiness", () => {
     });
   });
 
+  it("is kept while a sink of the log is behind, with a warning", async () => {
+    expect(await reportIn({ sinks: ["file", "syslog"] })).toEqual({
+      checks: WELL,
+      warnings: ["The log sink syslog has not got log rows for 20 minutes. They are kept until it has."],
+    });
+  });
+
   it("queries the database once for all concurrent checks", async () => {
     let looks = 0;
     const database = {
@@ -76,6 +87,7 @@ describe("readiness", () => {
         return { time: new Date(NOW), nodes: 1, failing: 0, refusesWrites: false };
       },
       takesWrites: async () => true,
+      oldestDue: async () => new Map(),
     };
     const rootKey = { id: "root", wrap: async () => Buffer.from("wrapped") };
     const readiness = readinessOf(database, rootKey, { now: () => NOW }, new AbortController().signal);

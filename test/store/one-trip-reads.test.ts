@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type TenantId } from "../../src/base/ids.js";
 import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
 import { insertToken, type TokenRow } from "../../src/store/tokens.js";
@@ -18,7 +19,7 @@ const QUERY = loggedTokenQuery(
     ["token", "It's a token"],
   ]),
 );
-const ACTOR = { id: newUuid(), type: "application" };
+const ACTOR = { id: newUuid(), type: "application", keyId: newUuid() };
 
 function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
   return {
@@ -38,7 +39,7 @@ function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
 const read =
   (id: string, logId = newUuid()) =>
   (tx: Transaction) =>
-    findTokenLogged(tx, QUERY, { id, logId, actor: ACTOR });
+    findTokenLogged(tx, QUERY, { id, logId, actor: ACTOR, context: NO_CONTEXT, transform: "mask" });
 
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
@@ -110,7 +111,9 @@ describe("a read in one round trip", () => {
       async (tx) => insertAndLog(tx, "row"),
       async (tx) => {
         insertAndLog(tx, "another");
-        return tx.query(QUERY, { id: "a", logId: newUuid(), actor: undefined }).then(() => insertAndLog(tx, "third"));
+        return tx
+          .query(QUERY, { id: "a", logId: newUuid(), actor: undefined, context: NO_CONTEXT, transform: "mask" })
+          .then(() => insertAndLog(tx, "third"));
       },
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
-import { listLogRows } from "../../src/store/audit-logs.js";
 import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
+import { listLogRows } from "../../src/store/log-listing.js";
 import { findSession, findSessionByNonce } from "../../src/store/sessions.js";
 import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
 import {
@@ -27,8 +27,9 @@ import { startDatabase, type TestDatabase } from "../support/databases.js";
 const TOKENS = 60_000;
 const [COMMON, OTHER, RARE] = [Buffer.from([1]), Buffer.from([2]), Buffer.from([3])];
 const PAGE = 20;
-/** Rows of the log, one per second, all in the past. */
+/** Rows of the log, one per second, all in the past. Three older ones are refusals of an actor of their own. */
 const ROWS = 60_000;
+const RARE_ACTOR = newUuid();
 
 /** As in the first minute of a database, or after a restore. */
 describe("without statistics", () => {
@@ -54,7 +55,14 @@ describe("without statistics", () => {
        ${term(COMMON, 1)}; ${term(OTHER, 3)}; ${term(RARE, TOKENS / 10)};
        insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
          select '${tenantId}', now() - n * interval '1 s', gen_random_uuid(), 'token', 'token-' || n, 'read', ''
-         from generate_series(1, ${ROWS}) n`,
+         from generate_series(1, ${ROWS}) n;
+       update audit_logs set outcome = 'allowed';
+       insert into audit_logs (
+         tenant_id, created_at, id, entity_type, entity_id, operation, message, actor_id, outcome, destination_host
+       )
+         select '${tenantId}', now() - (${ROWS} + n) * interval '1 s', gen_random_uuid(), 'proxy', 'rare-' || n, 'invoke', '',
+           '${RARE_ACTOR}', 'denied', 'rare.example'
+         from generate_series(1, 3) n`,
     );
     plannedEarly = await planning();
     const later = "now() + n * interval '1 ms'";
@@ -290,6 +298,23 @@ describe("without statistics", () => {
       );
     });
     // The index has 600 pages.
+    expect(read).toBeLessThan(PAGE);
+  });
+
+  it.each([
+    ["an actor", { actorId: RARE_ACTOR }],
+    ["a destination", { destinationHost: "rare.example" }],
+    ["refusals", { outcome: "denied" }],
+    ["an entity", { entityId: "rare-1" }],
+  ])("a page of the log about %s reads only the index of that filter", async (_name, filter) => {
+    const read = await pagesRead(async (opened) => {
+      const rows = await opened.bulk.run(tenantId, "unguarded", (tx) =>
+        tx.query(listLogRows, { ...filter, entityTypes: undefined, after: undefined, offset: 0, limit: PAGE }),
+      );
+      expect(rows.map(({ entity_id }) => entity_id)).toContain("rare-1");
+      expect(rows.length).toBeLessThanOrEqual(3);
+    });
+    // The primary key alone has 400 pages.
     expect(read).toBeLessThan(PAGE);
   });
 

@@ -5,6 +5,7 @@ import { prepareApplication, replaceApplication } from "../../src/access/applica
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
 import { createSession, prepareAuthorization } from "../../src/access/session.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import type { TenantId, Uuid } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
 import { createKeyFile } from "../../src/crypto/key-file.js";
@@ -65,7 +66,8 @@ function newServer() {
   const keyring = new Keyring(database, rootKeys);
   return { keyring, authenticator: new Authenticator(database, keyring, clock) };
 }
-const authenticate = (key: Sensitive<string>): Promise<Caller> => newServer().authenticator.authenticate(key.reveal());
+const authenticate = (key: Sensitive<string>): Promise<Caller> =>
+  newServer().authenticator.authenticate(key.reveal(), NO_CONTEXT);
 
 /**
  * Leaves the tenant as an earlier release would have created it, with an application, a token, a proxy and a session.
@@ -82,7 +84,7 @@ async function makeOlder(): Promise<void> {
   }
   const keys = await newServer().keyring.of(tenantId);
   expect(requiresSeals(keys)).toBe(false);
-  const sealed = sealProfile(keys, tenantId, member.id, profile);
+  const sealed = sealProfile(keys, tenantId, member.id, profile, "OWNER");
   await inTenant(`update members set profile = ${hex(sealed)}`);
   await inTenant(`
     update applications set name = 'Management', definition = null, permissions = '{${permissions.join(",")}}'`);
@@ -173,11 +175,11 @@ describe("a tenant of an earlier release", () => {
       rules: [],
       allowedOrigins: ["https://shop.example.com"],
     };
-    const manager = actorOf(await authenticate(managementKey));
+    const manager = await authenticate(managementKey);
     const refusal = { code: "unprocessable", message: expect.stringContaining("run `cloakroom keys rotate`") };
-    await expect(async () => run(prepareApplication(keys, manager, "public", draft, true))).rejects.toMatchObject(
-      refusal,
-    );
+    await expect(async () =>
+      run(prepareApplication(keys, actorOf(manager), "public", draft, true)),
+    ).rejects.toMatchObject(refusal);
     const rows = await inTenant<{ id: Uuid }>("select id from applications where type = 'public'");
     const [page] = rows;
     if (!page) throw new Error("the tenant has no public application");
@@ -196,7 +198,7 @@ describe("a tenant of an earlier release", () => {
   });
 
   it("rejects edited rows from then on", async () => {
-    const ofClerk = `where id = '${(await authenticate(clerkKey)).application.id}'`;
+    const ofClerk = `where id = '${actorOf(await authenticate(clerkKey)).id}'`;
     const [clerk] = await inTenant<{ definition: Buffer }>(`select definition from applications ${ofClerk}`);
     if (!clerk) throw new Error("the application is gone");
     const nulled = withEdit(

@@ -99,7 +99,7 @@ test.each([
   ["public", "redact"],
   ["private", "redact"],
 ] as const)("no response to a %s application with %s patches distinguishes two values", (type, transform) => {
-  const author = { settings: DEFAULT_SETTINGS, application: { id: ID, type }, transform };
+  const author = { settings: DEFAULT_SETTINGS, principal: { kind: "application" as const, id: ID, type }, transform };
   fc.assert(
     fc.property(fc.array(patches, { minLength: 1, maxLength: 6 }), (sequence) => {
       let one = tokenWith("A");

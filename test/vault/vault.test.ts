@@ -223,6 +223,43 @@ describe("a login", () => {
   });
 });
 
+it("a database that was set up by PostgreSQL's first superuser can be given to a login, as the warning says", async () => {
+  await cluster.admin.unsafe("create database of_superuser");
+  const url = cluster.url("postgres", "of_superuser");
+  const installation = onMachine({ DATABASE_URL: url });
+  const [warning = ""] = (await init(installation)).filter((line) => line.startsWith("Warning: "));
+  const [, statements = ""] = warning.split("Run:\n");
+  const admin = connect({ url }, { connections: 1, statementTimeout: 20_000 });
+  await admin.unsafe(statements.replace("'...'", "'a-password'"));
+  // Also a table's owner can change it, as migrations do.
+  const own = connect(
+    { url: url.replace(/\/\/[^@]*@/, "//cloakroom:a-password@") },
+    { connections: 1, statementTimeout: 20_000 },
+  );
+  await own.unsafe("alter table tenants add column tried int");
+  await own.unsafe("alter table tenants drop column tried");
+  await own.end();
+  await admin.end();
+  const given = {
+    ...installation,
+    environment: {
+      ...installation.environment,
+      DATABASE_URL: url.replace(/\/\/[^@]*@/, "//cloakroom:a-password@"),
+    },
+  };
+  expect((await init(given)).filter((line) => line.startsWith("Warning: "))).toEqual([]);
+  await withVault(given, aTenant);
+});
+
+it("a superuser that is not PostgreSQL's first role can be made an ordinary login, as the warning says", async () => {
+  const installation = await withDatabase("superuser");
+  const [warning = ""] = (await init(installation)).filter((line) => line.startsWith("Warning: "));
+  const [, statements = ""] = warning.split("Run:\n");
+  await cluster.admin.unsafe(statements);
+  expect((await init(installation)).filter((line) => line.startsWith("Warning: "))).toEqual([]);
+  await withVault(installation, aTenant);
+});
+
 describe("an unreachable address", () => {
   const NOWHERE = "postgres://vault:secret-password@127.0.0.1:1/vault";
   const cases: [string, (url: string) => string, string][] = [
@@ -246,6 +283,11 @@ describe("an unreachable address", () => {
       "asks for TLS of a server that has none",
       (url) => `${url}?sslmode=require`,
       "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
+    ],
+    [
+      "has an unknown sslmode",
+      (url) => `${url}?sslmode=bogus`,
+      "The sslmode of DATABASE_URL must be one of disable, allow, prefer, require, verify-ca, verify-full.",
     ],
     [
       "is malformed",

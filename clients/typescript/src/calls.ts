@@ -147,7 +147,11 @@ export class Calls {
     const { [KEY_HEADER]: key, ...shown } = headers;
     const seen: InterceptedRequest = { method, attempt, headers: shown };
     let answer: AttemptAnswer | undefined;
+    let isSent = false;
     const send = async () => {
+      // A second request could run the call twice, without the checks before a retry.
+      if (isSent) throw misuse("An interceptor called next() twice. The client itself retries calls.");
+      isSent = true;
       if (deadline.ended) throw new AttemptError({ code: deadline.ended, message: "" });
       const sent = { ...seen.headers, ...(key === undefined ? {} : { [KEY_HEADER]: key }) };
       answer = await this.#transport.send({

@@ -4,6 +4,8 @@ export type ServerErrorCode =
   | "validation_failed"
   | "unauthenticated"
   | "permission_denied"
+  | "reason_required"
+  | "reason_invalid"
   | "not_found"
   | "method_not_allowed"
   | "destination_timeout"
@@ -15,6 +17,7 @@ export type ServerErrorCode =
   | "headers_too_large"
   | "request_timeout"
   | "unsupported_media_type"
+  | "expectation_failed"
   | "unprocessable"
   | "rate_limited"
   | "internal"
@@ -38,6 +41,8 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   validation_failed: 400,
   unauthenticated: 401,
   permission_denied: 403,
+  reason_required: 403,
+  reason_invalid: 400,
   not_found: 404,
   method_not_allowed: 405,
   destination_timeout: 408,
@@ -49,6 +54,7 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   headers_too_large: 431,
   request_timeout: 408,
   unsupported_media_type: 415,
+  expectation_failed: 417,
   unprocessable: 422,
   rate_limited: 429,
   internal: 500,

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/options.proto.
  */
 export const file_cloakroom_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIpQCCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBRIRCgliYXJlX2xpc3QYCSABKAkSFwoPcmVxdWlyZXNfb25lX29mGAogAygJIj8KCVJlc3RGaWVsZBIMCgRuYW1lGAEgASgJEhIKCm9taXRfZW1wdHkYAiABKAgSEAoIcnBjX29ubHkYAyABKAgiPAoLUmVzdE1lc3NhZ2USLQoIdW5zZXJ2ZWQYASADKAsyGy5jbG9ha3Jvb20udjEuVW5zZXJ2ZWRGaWVsZCIuCg1VbnNlcnZlZEZpZWxkEgwKBG5hbWUYASABKAkSDwoHYmVjYXVzZRgCIAEoCSpQCghBdXRoTW9kZRIZChVBVVRIX01PREVfVU5TUEVDSUZJRUQQABIRCg1BVVRIX01PREVfS0VZEAESFgoSQVVUSF9NT0RFX09QVElPTkFMEAIqewoJUmF0ZVNjb3BlEhoKFlJBVEVfU0NPUEVfVU5TUEVDSUZJRUQQABIZChVSQVRFX1NDT1BFX1RPS0VOX1JFQUQQARIaChZSQVRFX1NDT1BFX1RPS0VOX1dSSVRFEAISGwoXUkFURV9TQ09QRV9UT0tFTl9TRUFSQ0gQAzpfCgxyZXN0X21lc3NhZ2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCzIZLmNsb2Frcm9vbS52MS5SZXN0TWVzc2FnZVILcmVzdE1lc3NhZ2U6VAoGcG9saWN5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzIaLmNsb2Frcm9vbS52MS5NZXRob2RQb2xpY3lSBnBvbGljeTpMCgRyZXN0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgLMhcuY2xvYWtyb29tLnYxLlJlc3RGaWVsZFIEcmVzdGIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChpjbG9ha3Jvb20vdjEvb3B0aW9ucy5wcm90bxIMY2xvYWtyb29tLnYxIroCCgxNZXRob2RQb2xpY3kSEAoIcmVxdWlyZXMYASADKAkSGAoQY29udGFpbmVyX3Njb3BlZBgCIAEoCBIkCgRhdXRoGAMgASgOMhYuY2xvYWtyb29tLnYxLkF1dGhNb2RlEhYKDnN1Y2Nlc3Nfc3RhdHVzGAQgASgFEhMKC21lcmdlX3BhdGNoGAUgASgIEisKCnJhdGVfc2NvcGUYBiABKA4yFy5jbG9ha3Jvb20udjEuUmF0ZVNjb3BlEhIKCmlkZW1wb3RlbnQYByABKAgSGAoQYm9keV9saW1pdF9ieXRlcxgIIAEoBRIRCgliYXJlX2xpc3QYCSABKAkSFwoPcmVxdWlyZXNfb25lX29mGAogAygJEg0KBXJvbGVzGAsgASgJEhUKDXNlY29uZF9mYWN0b3IYDCABKAgiPwoJUmVzdEZpZWxkEgwKBG5hbWUYASABKAkSEgoKb21pdF9lbXB0eRgCIAEoCBIQCghycGNfb25seRgDIAEoCCI8CgtSZXN0TWVzc2FnZRItCgh1bnNlcnZlZBgBIAMoCzIbLmNsb2Frcm9vbS52MS5VbnNlcnZlZEZpZWxkIi4KDVVuc2VydmVkRmllbGQSDAoEbmFtZRgBIAEoCRIPCgdiZWNhdXNlGAIgASgJKoABCghBdXRoTW9kZRIZChVBVVRIX01PREVfVU5TUEVDSUZJRUQQABIRCg1BVVRIX01PREVfS0VZEAESFgoSQVVUSF9NT0RFX09QVElPTkFMEAISFAoQQVVUSF9NT0RFX1BFUlNPThADEhgKFEFVVEhfTU9ERV9TSUdOSU5HX0lOEAQqewoJUmF0ZVNjb3BlEhoKFlJBVEVfU0NPUEVfVU5TUEVDSUZJRUQQABIZChVSQVRFX1NDT1BFX1RPS0VOX1JFQUQQARIaChZSQVRFX1NDT1BFX1RPS0VOX1dSSVRFEAISGwoXUkFURV9TQ09QRV9UT0tFTl9TRUFSQ0gQAzpfCgxyZXN0X21lc3NhZ2USHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCzIZLmNsb2Frcm9vbS52MS5SZXN0TWVzc2FnZVILcmVzdE1lc3NhZ2U6VAoGcG9saWN5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzIaLmNsb2Frcm9vbS52MS5NZXRob2RQb2xpY3lSBnBvbGljeTpMCgRyZXN0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjShgMgASgLMhcuY2xvYWtyb29tLnYxLlJlc3RGaWVsZFIEcmVzdGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * The requirements of a method, and how REST serves it. Every method has one.
@@ -89,6 +89,20 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
    * @generated from field: repeated string requires_one_of = 10;
    */
   requiresOneOf: string[];
+
+  /**
+   * The roles of members that may call it, separated by blanks. `none`: only keys may. People need no permissions.
+   *
+   * @generated from field: string roles = 11;
+   */
+  roles: string;
+
+  /**
+   * Members need a second factor besides the role. No sign-in has one yet, so they are refused.
+   *
+   * @generated from field: bool second_factor = 12;
+   */
+  secondFactor: boolean;
 };
 
 /**
@@ -206,6 +220,20 @@ export enum AuthMode {
    * @generated from enum value: AUTH_MODE_OPTIONAL = 2;
    */
   OPTIONAL = 2,
+
+  /**
+   * The sign-in of a person. Keys are refused.
+   *
+   * @generated from enum value: AUTH_MODE_PERSON = 3;
+   */
+  PERSON = 3,
+
+  /**
+   * None: a person is about to sign in. Keys are refused, and an earlier sign-in is ignored.
+   *
+   * @generated from enum value: AUTH_MODE_SIGNING_IN = 4;
+   */
+  SIGNING_IN = 4,
 }
 
 /**

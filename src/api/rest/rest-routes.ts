@@ -5,6 +5,7 @@ import { Fault } from "../../base/fault.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
 import { announcedBytes } from "../announced-bytes.js";
+import { auditOf } from "../audit-of.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
@@ -165,6 +166,9 @@ function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, t
     },
     get memory() {
       return memoryOf(raw);
+    },
+    get audit() {
+      return auditOf(raw);
     },
     // Created on first use: most methods never use it, and an aborted controller costs 20 us.
     get signal() {

@@ -5,6 +5,8 @@ import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { announcedBytes } from "../announced-bytes.js";
+import { auditOf } from "../audit-of.js";
+import type { Visits } from "../browser/visits.js";
 import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
@@ -26,6 +28,12 @@ export type UnaryFastPath = (request: IncomingMessage, response: ServerResponse)
 /** The first step of every request, whatever serves it. Resolves once it may be read. */
 export type BeginRequest = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
 
+interface FastPathParts {
+  readonly observe: Observe;
+  readonly visits: Visits;
+  readonly begin: BeginRequest;
+}
+
 /**
  * The fast path for the usual calls of back ends and browsers: one uncompressed message over gRPC, gRPC-Web or Connect,
  * straight from the port through the same chain as REST. Connect's handlers, which serve all other calls, pass them
@@ -35,8 +43,7 @@ export type BeginRequest = (request: IncomingMessage, response: ServerResponse, 
 export function createUnaryFastPath(
   pipelines: readonly Pipeline[],
   most: RpcLimits,
-  observe: Observe,
-  begin: BeginRequest,
+  parts: FastPathParts,
 ): UnaryFastPath {
   const byPath = new Map<string, { readonly pipeline: Pipeline; readonly limits: RpcLimits }>(
     pipelines.map((pipeline) => {
@@ -57,12 +64,12 @@ export function createUnaryFastPath(
     // A call without a deadline has none, over any protocol: methods bound their own waits.
     const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.timeoutMs, askedMs);
     // Writing the response failed: its caller must not wait for it, nor may the process end.
-    serve({ pipeline, wire, request, response, limits, deadlineMs, observe, begin }).catch(() => response.destroy());
+    serve({ ...parts, pipeline, wire, request, response, limits, deadlineMs }).catch(() => response.destroy());
     return true;
   };
 }
 
-interface FastPathCall {
+interface FastPathCall extends FastPathParts {
   readonly pipeline: Pipeline;
   readonly wire: UnaryWire;
   readonly request: IncomingMessage;
@@ -70,8 +77,6 @@ interface FastPathCall {
   readonly limits: RpcLimits;
   /** Milliseconds from now; undefined without a deadline. */
   readonly deadlineMs: number | undefined;
-  readonly observe: Observe;
-  readonly begin: BeginRequest;
 }
 
 async function serve(call: FastPathCall): Promise<void> {
@@ -104,7 +109,7 @@ async function serve(call: FastPathCall): Promise<void> {
 
 /** @throws {ConnectError} in the caller's form. */
 async function answer(
-  { pipeline, wire, request, response, limits, observe, begin }: FastPathCall,
+  { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
   callEnd: CallEnd,
   throwIfOver: () => void,
 ) {
@@ -116,8 +121,12 @@ async function answer(
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
   const head = {
     ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
+    visit: visits.of(request),
     get signal() {
       return callEnd.signal;
+    },
+    get audit() {
+      return auditOf(request);
     },
   };
   const admission = await admitCall(pipeline, head, observation);

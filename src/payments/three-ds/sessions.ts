@@ -51,7 +51,7 @@ export async function createSession(
   if (number === undefined) throw invalid("token_id", "must be the id of a card token that exists");
   const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
   const session: ThreeDSSession = {
-    ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: caller.application.id },
+    ...{ id: newUuid(), tokenId, ...draft, cardBrand: cardBrand(number), createdBy: actorOf(caller).id },
     ...{ modifiedBy: undefined, modifiedAt: undefined, authentication: undefined, paymentId: undefined },
     ...{ revision: 1, expiresAt, createdAt: tx.now },
   };
@@ -89,7 +89,7 @@ export async function authenticateSession(
   const number = await cardNumberOf(tx, caller, keys, session.tokenId);
   if (number === undefined) throw new Fault("wrong_state", "The session's token is gone.");
   const authentication = authenticationOf(keys, session, directory.authenticate(number), purchase);
-  const changed = { ...session, authentication, modifiedBy: caller.application.id, modifiedAt: tx.now.getTime() };
+  const changed = { ...session, authentication, modifiedBy: actorOf(caller).id, modifiedAt: tx.now.getTime() };
   write(tx, keys, changed);
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "authorize"));
   return changed;
@@ -178,7 +178,7 @@ async function cardNumberOf(
   const row = await findToken(tx, tokenId);
   if (row?.type !== "card") return undefined;
   const plain = openToken(keys, tx.tenantId, row).data.reveal();
-  writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use"));
+  writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use", { transform: "reveal" }));
   await touch(tx, tokenId, row.active_month);
   return isJsonObject(plain) && typeof plain.number === "string" ? plain.number : undefined;
 }

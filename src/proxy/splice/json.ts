@@ -60,7 +60,7 @@ function escapeLength(text: string, at: number): number {
 }
 
 /** An expression outside of strings, which may have quotes itself: its end is found first. */
-function placeOutside(text: string, at: number): Place | undefined {
+export function placeOutside(text: string, at: number): Place | undefined {
   if (text.charCodeAt(at + 1) !== OPENING) return undefined;
   const close = text.indexOf("}}", at + 2);
   if (close < 0) return undefined;
@@ -76,24 +76,29 @@ function placeInString(text: string, quote: number, { start, end, contentStart, 
   const expression = unescaped(text.slice(contentStart, contentEnd));
   const isAlone = start === quote + 1 && text.charCodeAt(end) === QUOTE;
   return isAlone
-    ? { start: quote, end: end + 1, expression, write: writerAlone(expression) }
+    ? { start: quote, end: end + 1, expression, write: writerAlone(expression, quoted) }
     : { start, end, expression, write: (value) => escaped(asText(value)) };
 }
 
 /** A string can have a number only as text: a caller whose client writes the JSON requests a number by a cast. */
 const CAST = /\|\s*to_(?:number|boolean)\s*$/;
 
-function writerAlone(expression: string): (value: Json) => string {
+/** @param quoted a text as a string of the format, with its quotes. */
+export function writerAlone(expression: string, quoted: (text: string) => string): (value: Json) => string {
   const isCast = CAST.test(expression);
   return (value) =>
     (typeof value === "object" && value !== null) ||
     (isCast && (typeof value === "number" || typeof value === "boolean"))
       ? JSON.stringify(value)
-      : `"${escaped(asText(value))}"`;
+      : quoted(asText(value));
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
 }
 
 function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
+  return quoted(text).slice(1, -1);
 }
 
 function unescaped(text: string): string {

@@ -1,5 +1,6 @@
 import { asText, type FindPlaces } from "./place.js";
 import { type BraceSpelling, spelledSpans } from "./spelled-braces.js";
+import { XmlMarkup } from "./xml-markup.js";
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -47,10 +48,10 @@ function numericBrace(text: string, at: number): number {
  * contains its end is split over two sections.
  */
 export const placesInXml: FindPlaces = function* (text) {
-  const isLiteral = literalSections(text);
+  const markup = new XmlMarkup(text);
   for (const { start, end, contentStart, contentEnd } of spelledSpans(text, SPELLING)) {
     const content = text.slice(contentStart, contentEnd);
-    yield isLiteral(start)
+    yield markup.isSectionAround(start, end)
       ? { start, end, expression: content, write: (value) => asText(value).replaceAll("]]>", "]]]]><![CDATA[>") }
       : {
           ...{ start, end, expression: unescaped(content) },
@@ -58,19 +59,6 @@ export const placesInXml: FindPlaces = function* (text) {
         };
   }
 };
-
-/** Whether a position lies in a CDATA section; call it from left to right. */
-function literalSections(text: string): (position: number) => boolean {
-  let start = text.indexOf("<![CDATA[");
-  let end = start < 0 ? -1 : text.indexOf("]]>", start);
-  return (position) => {
-    while (start >= 0 && end >= 0 && end < position) {
-      start = text.indexOf("<![CDATA[", end);
-      end = start < 0 ? -1 : text.indexOf("]]>", start);
-    }
-    return start >= 0 && start < position;
-  };
-}
 
 function unescaped(text: string): string {
   return text.replaceAll(/&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));/gi, (whole, name, decimal, hex) => {

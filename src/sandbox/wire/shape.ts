@@ -2,7 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import { exceededLimit, type JsonLimits } from "../../base/json-structure.js";
 import { ProtocolError } from "./frame.js";
 
-/** Readers of JSON from the runner, which counts as hostile: any unexpected shape ends the connection. */
+/**
+ * Readers of JSON from the runner and from tenants' code in it, which count as hostile. An unexpected shape is a
+ * ProtocolError: in a report it ends the runner, and in a call of the code it fails that call.
+ */
 
 /** Twice the 64 levels that the API accepts. Each level of a value is a recursive call. */
 export const MAX_LEVELS = 128;

@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import { afterEach, expect, it } from "vitest";
 import { GetTokenRequestSchema, TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
+import { createVisits } from "../../../src/api/browser/visits.js";
 import { CONNECTION_LIMITS } from "../../../src/api/connection-limits.js";
 import type { Observation } from "../../../src/api/observation.js";
 import { createOnePort, type OnePort } from "../../../src/api/one-port.js";
@@ -41,11 +42,11 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
     ...{ caller: undefined, tenantId: undefined },
     ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, cancel: () => {} },
   };
+  const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
   const fastPath = createUnaryFastPath(
     [pipeline],
     { messageBytes: 1_000, timeoutMs: LONGEST_DEADLINE },
-    () => observation,
-    async () => {},
+    { observe: () => observation, visits, begin: async () => {} },
   );
   const listener: RequestListener = (request, response) => {
     withMemory(request, response);

@@ -193,6 +193,25 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     await watched.close();
   });
 
+  it("sends an attempt once, however often an interceptor asks for it", async () => {
+    await using eager = new Cloakroom({
+      ...{ baseUrl: tenant.url, apiKey, transport },
+      interceptors: [
+        async (_, next) => {
+          await next();
+          return await next();
+        },
+      ],
+    });
+    const metadata = { twice: transport };
+    await expect(eager.tokens.create({ type: "token", data: "x", metadata })).rejects.toMatchObject({
+      name: "CloakroomError",
+      message: expect.stringContaining("next() twice"),
+    });
+    const { data } = await client.tokens.list({ metadata });
+    expect(data).toHaveLength(1);
+  });
+
   it("makes ten thousand concurrent calls", async () => {
     const { id } = await client.tokens.create({ type: "token", data: "x" });
     const calls = Array.from({ length: transport === "grpc" ? 10_000 : 500 }, () =>

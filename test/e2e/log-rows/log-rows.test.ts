@@ -1,13 +1,14 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { policy } from "../../../gen/cloakroom/v1/options_pb.js";
+import { SignInService } from "../../../gen/cloakroom/v1/sign_ins_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { methods } from "../../support/methods.js";
 import type { Answer, RestClient } from "../../support/rest.js";
 import { openStored, type Stored } from "../../support/stored.js";
 import { CALLS, type MethodCall } from "./calls.js";
 import { EXPECTED_ROWS } from "./expected-rows.js";
-import { newWorld, type World } from "./world.js";
+import { CARD, newWorld, type World } from "./world.js";
 
 interface LogRow {
   readonly id: string;
@@ -16,9 +17,16 @@ interface LogRow {
   readonly entity_type: string;
   readonly entity_id: string;
   readonly operation: string;
+  readonly outcome?: string;
+  readonly code?: string;
+  readonly key_id?: string;
+  readonly client?: string;
+  readonly source_ip?: string;
+  readonly trace_id?: string;
 }
 
-const names = methods.map(({ name }) => name);
+/** sign-in-rows.test.ts has the methods of people, who have no key. */
+const names = methods.filter(({ parent }) => parent !== SignInService).map(({ name }) => name);
 const DELETES_THE_LOG = "DeleteTenant";
 const UNKNOWN_ID = "01890000-0000-7000-8000-000000000000";
 
@@ -115,6 +123,14 @@ describe("the log rows of every method", () => {
       const { result, rows } = await rowsOf(() => send(call), call.isDoneLater ? expected.length : 0);
       expect(result.status, JSON.stringify(result.body)).toBeLessThan(300);
       expect(rows.map((row) => put(row, call.caller.id, result)).toSorted()).toEqual(expected.toSorted());
+      for (const row of rows.filter(({ actor_id }) => actor_id === call.caller.id)) {
+        // Every row of the caller names the request, also those that work in the background leaves later.
+        expect(row).toMatchObject({ outcome: "allowed", client: "node", source_ip: "127.0.0.1" });
+        expect(row.trace_id).toBe(result.headers.get("bt-trace-id"));
+        // A run later acts as the application, without its key.
+        expect(row.key_id === undefined ? call.isDoneLater : row.key_id).toBeTruthy();
+      }
+      expect(JSON.stringify(rows)).not.toContain(CARD.number);
     },
   );
 
@@ -191,6 +207,7 @@ describe("a known key without permission", () => {
       const { result, rows } = await rowsOf(() => client(binding.verb, path, { ...request, headers }));
       expect(result.status, JSON.stringify(result.body)).toBe(403);
       expect(rows.map(({ operation, actor_id }) => [operation, actor_id])).toEqual([["refuse", client.id]]);
+      expect(rows[0]).toMatchObject({ outcome: "denied", code: "permission_denied", source_ip: "127.0.0.1" });
     },
   );
 });

@@ -1,3 +1,4 @@
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import type { RestClient } from "../../support/rest.js";
@@ -205,6 +206,18 @@ describe("over HTTP/1.1", () => {
       ...{ status, code, detail: expect.stringContaining(detail), instance: `urn:cloakroom:trace:${trace?.trim()}` },
     });
     expect(closed).toBe(true);
+  });
+
+  it("an unknown expectation is rejected with problem details, over HTTP/2 too", async () => {
+    const problem = { status: 417, code: "expectation_failed", detail: expect.stringContaining("100-continue") };
+    const { text } = await exchange(post(["Expect: miracles", "Content-Length: 0"]), 1);
+    expect(JSON.parse(text.split("\r\n\r\n")[1] ?? "")).toMatchObject(problem);
+    const session = connectHttp2(inject("serverUrl"));
+    const stream = session.request({ ":method": "POST", ":path": "/tokens", expect: "miracles" }, { endStream: true });
+    let body = "";
+    for await (const chunk of stream) body += String(chunk);
+    session.close();
+    expect(JSON.parse(body)).toMatchObject(problem);
   });
 
   it("other callers are served throughout", async () => {

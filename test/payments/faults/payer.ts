@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
 import { Grant } from "../../../src/access/grant.js";
+import { NO_CONTEXT } from "../../../src/audit/audit-context.js";
 import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
@@ -54,8 +55,9 @@ export class Payer implements AsyncDisposable {
     this.#keys = keys;
     this.#sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     this.#caller = {
-      ...{ tenantId, application: { id: applicationId, type: "private" }, revision: 1 },
+      ...{ tenantId, principal: { kind: "application", id: applicationId, type: "private" }, revision: 1 },
       ...{ keyId: undefined, session: undefined },
+      context: NO_CONTEXT,
       grant: new Grant({ permissions: PERMISSIONS, rules: [] }),
       settings: DEFAULT_SETTINGS,
     };

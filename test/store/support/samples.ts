@@ -48,6 +48,7 @@ async function sampleRow(sql: Sql, tenantId: TenantId, table: string): Promise<s
 /** By type, as text. */
 const VALUES: Readonly<Record<string, string>> = {
   text: "sample",
+  inet: "192.0.2.1",
   bytea: "\\x01",
   bool: "false",
   int2: "1",

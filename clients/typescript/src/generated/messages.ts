@@ -47,6 +47,8 @@ export interface AccessRule {
   /** redact, mask or reveal. */
   readonly transform?: "redact" | "mask" | "reveal" | undefined;
   readonly permissions: readonly string[];
+  /** Shows values in the clear only to requests with the header X-Cloakroom-Reason. For the transform reveal. */
+  readonly requiresReason?: boolean | undefined;
 }
 
 /** Grants permissions on the containers below a path, and defines what a read shows. The rules of an application are tried in order of priority; the first matching rule with the permission decides. */
@@ -61,6 +63,8 @@ export interface AccessRuleInput {
   /** redact, mask or reveal. */
   readonly transform?: "redact" | "mask" | "reveal" | undefined;
   readonly permissions: readonly string[];
+  /** Shows values in the clear only to requests with the header X-Cloakroom-Reason. For the transform reveal. */
+  readonly requiresReason?: boolean | undefined;
 }
 
 export interface Application {
@@ -473,6 +477,20 @@ export interface ListLogsInput {
   readonly page?: number | undefined;
   /** Default 20. */
   readonly size?: number | undefined;
+  readonly actorId?: string | undefined;
+  /** A key or session. Needs a time window, or actor_id. */
+  readonly keyId?: string | undefined;
+  /** allowed needs a time window. */
+  readonly outcome?: "allowed" | "denied" | "failed" | undefined;
+  /** Needs a time window: start_date, and at most 31 days from there to end_date or now. */
+  readonly operation?: string | undefined;
+  /** Needs a time window. */
+  readonly transform?: "reveal" | "mask" | "redact" | undefined;
+  /** As in BT-TRACE-ID. Needs a time window. */
+  readonly traceId?: string | undefined;
+  readonly destinationHost?: string | undefined;
+  /** An address, or a network such as 203.0.113.0/24. Needs a time window. */
+  readonly sourceIp?: string | undefined;
 }
 
 export interface ListMembersInput {
@@ -565,6 +583,28 @@ export interface Log {
   readonly operation: string;
   readonly message: string;
   readonly createdAt?: Date | undefined;
+  /** The key, or the session, of the request. */
+  readonly keyId?: string | undefined;
+  /** The client's address, or its network, if CLOAKROOM_LOG_ADDRESSES keeps it. */
+  readonly sourceIp?: string | undefined;
+  /** The class of the client, such as browser or curl. */
+  readonly client?: string | undefined;
+  /** The request's trace id, if it is a UUID or 32 hexadecimal digits; otherwise 16 bytes of its SHA-256. */
+  readonly traceId?: string | undefined;
+  /** allowed, denied or failed. Rows of releases before 0.2 have none. */
+  readonly outcome?: string | undefined;
+  /** The error code of a request that was denied or failed. */
+  readonly code?: string | undefined;
+  /** How the token was shown: reveal, mask or redact. */
+  readonly transform?: string | undefined;
+  /** The host to which a proxy sends. */
+  readonly destinationHost?: string | undefined;
+  /** proxy or reactor: the request went through it. */
+  readonly viaType?: string | undefined;
+  /** Absent for an ephemeral proxy. */
+  readonly viaId?: string | undefined;
+  /** The reason that the request gave in X-Cloakroom-Reason. */
+  readonly reason?: string | undefined;
 }
 
 export interface LogEntityType {
@@ -575,7 +615,7 @@ export interface LogEntityType {
 export interface Member {
   readonly id: MemberId;
   readonly tenantId: TenantId;
-  /** OWNER or ADMIN. */
+  /** OWNER, ADMIN, AUDITOR or DEVELOPER. */
   readonly role: string;
   readonly user?: User | undefined;
   readonly createdBy?: string | undefined;
@@ -952,7 +992,7 @@ export interface Tenant {
   /** The user who owns the tenant. */
   readonly ownerId: string;
   readonly name: string;
-  /** fingerprint_tokens, disable_ephemeral_proxy and deduplicate_tokens, each "true" or "false". */
+  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens and require_reveal_reason, each "true" or "false". */
   readonly settings: Readonly<Record<string, string>>;
   readonly createdBy?: string | undefined;
   readonly createdAt?: Date | undefined;

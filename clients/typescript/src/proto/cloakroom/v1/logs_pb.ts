@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/logs.proto.
  */
 export const file_cloakroom_v1_logs: GenFile = /*@__PURE__*/
-  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIuwBCgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEILCglfYWN0b3JfaWRCDQoLX2FjdG9yX3R5cGUiNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkigwIKD0xpc3RMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhcKCnN0YXJ0X2RhdGUYAyABKAlIAogBARIVCghlbmRfZGF0ZRgEIAEoCUgDiAEBEhIKBXN0YXJ0GAUgASgJSASIAQESEQoEcGFnZRgGIAEoBUgFiAEBEhEKBHNpemUYByABKAVIBogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplIoABCgdMb2dQYWdlEhIKBWFmdGVyGAEgASgJSACIAQESEQoEbmV4dBgCIAEoCUgBiAEBEhEKCXBhZ2Vfc2l6ZRgDIAEoBRIYCgtwYWdlX251bWJlchgEIAEoBUgCiAEBQggKBl9hZnRlckIHCgVfbmV4dEIOCgxfcGFnZV9udW1iZXIiXgoQTGlzdExvZ3NSZXNwb25zZRIpCgpwYWdpbmF0aW9uGAEgASgLMhUuY2xvYWtyb29tLnYxLkxvZ1BhZ2USHwoEZGF0YRgCIAMoCzIRLmNsb2Frcm9vbS52MS5Mb2ciGwoZTGlzdExvZ0VudGl0eVR5cGVzUmVxdWVzdCJHChpMaXN0TG9nRW50aXR5VHlwZXNSZXNwb25zZRIpCgRkYXRhGAEgAygLMhsuY2xvYWtyb29tLnYxLkxvZ0VudGl0eVR5cGUywAEKCkxvZ1NlcnZpY2USSQoITGlzdExvZ3MSHS5jbG9ha3Jvb20udjEuTGlzdExvZ3NSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVzcG9uc2USZwoSTGlzdExvZ0VudGl0eVR5cGVzEicuY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QaKC5jbG9ha3Jvb20udjEuTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChdjbG9ha3Jvb20vdjEvbG9ncy5wcm90bxIMY2xvYWtyb29tLnYxIvIECgNMb2cSCgoCaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhUKCGFjdG9yX2lkGAMgASgJSACIAQESFwoKYWN0b3JfdHlwZRgEIAEoCUgBiAEBEhMKC2VudGl0eV90eXBlGAUgASgJEhEKCWVudGl0eV9pZBgGIAEoCRIRCglvcGVyYXRpb24YByABKAkSDwoHbWVzc2FnZRgIIAEoCRIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgZrZXlfaWQYCiABKAlIAogBARIWCglzb3VyY2VfaXAYCyABKAlIA4gBARITCgZjbGllbnQYDCABKAlIBIgBARIVCgh0cmFjZV9pZBgNIAEoCUgFiAEBEhQKB291dGNvbWUYDiABKAlIBogBARIRCgRjb2RlGA8gASgJSAeIAQESFgoJdHJhbnNmb3JtGBAgASgJSAiIAQESHQoQZGVzdGluYXRpb25faG9zdBgRIAEoCUgJiAEBEhUKCHZpYV90eXBlGBIgASgJSAqIAQESEwoGdmlhX2lkGBMgASgJSAuIAQESEwoGcmVhc29uGBQgASgJSAyIAQFCCwoJX2FjdG9yX2lkQg0KC19hY3Rvcl90eXBlQgkKB19rZXlfaWRCDAoKX3NvdXJjZV9pcEIJCgdfY2xpZW50QgsKCV90cmFjZV9pZEIKCghfb3V0Y29tZUIHCgVfY29kZUIMCgpfdHJhbnNmb3JtQhMKEV9kZXN0aW5hdGlvbl9ob3N0QgsKCV92aWFfdHlwZUIJCgdfdmlhX2lkQgkKB19yZWFzb24iNAoNTG9nRW50aXR5VHlwZRIUCgxkaXNwbGF5X25hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiswQKD0xpc3RMb2dzUmVxdWVzdBIYCgtlbnRpdHlfdHlwZRgBIAEoCUgAiAEBEhYKCWVudGl0eV9pZBgCIAEoCUgBiAEBEhcKCnN0YXJ0X2RhdGUYAyABKAlIAogBARIVCghlbmRfZGF0ZRgEIAEoCUgDiAEBEhIKBXN0YXJ0GAUgASgJSASIAQESEQoEcGFnZRgGIAEoBUgFiAEBEhEKBHNpemUYByABKAVIBogBARIVCghhY3Rvcl9pZBgIIAEoCUgHiAEBEhMKBmtleV9pZBgJIAEoCUgIiAEBEhQKB291dGNvbWUYCiABKAlICYgBARIWCglvcGVyYXRpb24YCyABKAlICogBARIWCgl0cmFuc2Zvcm0YDCABKAlIC4gBARIVCgh0cmFjZV9pZBgNIAEoCUgMiAEBEh0KEGRlc3RpbmF0aW9uX2hvc3QYDiABKAlIDYgBARIWCglzb3VyY2VfaXAYDyABKAlIDogBAUIOCgxfZW50aXR5X3R5cGVCDAoKX2VudGl0eV9pZEINCgtfc3RhcnRfZGF0ZUILCglfZW5kX2RhdGVCCAoGX3N0YXJ0QgcKBV9wYWdlQgcKBV9zaXplQgsKCV9hY3Rvcl9pZEIJCgdfa2V5X2lkQgoKCF9vdXRjb21lQgwKCl9vcGVyYXRpb25CDAoKX3RyYW5zZm9ybUILCglfdHJhY2VfaWRCEwoRX2Rlc3RpbmF0aW9uX2hvc3RCDAoKX3NvdXJjZV9pcCKAAQoHTG9nUGFnZRISCgVhZnRlchgBIAEoCUgAiAEBEhEKBG5leHQYAiABKAlIAYgBARIRCglwYWdlX3NpemUYAyABKAUSGAoLcGFnZV9udW1iZXIYBCABKAVIAogBAUIICgZfYWZ0ZXJCBwoFX25leHRCDgoMX3BhZ2VfbnVtYmVyIl4KEExpc3RMb2dzUmVzcG9uc2USKQoKcGFnaW5hdGlvbhgBIAEoCzIVLmNsb2Frcm9vbS52MS5Mb2dQYWdlEh8KBGRhdGEYAiADKAsyES5jbG9ha3Jvb20udjEuTG9nIhsKGUxpc3RMb2dFbnRpdHlUeXBlc1JlcXVlc3QiRwoaTGlzdExvZ0VudGl0eVR5cGVzUmVzcG9uc2USKQoEZGF0YRgBIAMoCzIbLmNsb2Frcm9vbS52MS5Mb2dFbnRpdHlUeXBlMsABCgpMb2dTZXJ2aWNlEkkKCExpc3RMb2dzEh0uY2xvYWtyb29tLnYxLkxpc3RMb2dzUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5MaXN0TG9nc1Jlc3BvbnNlEmcKEkxpc3RMb2dFbnRpdHlUeXBlcxInLmNsb2Frcm9vbS52MS5MaXN0TG9nRW50aXR5VHlwZXNSZXF1ZXN0GiguY2xvYWtyb29tLnYxLkxpc3RMb2dFbnRpdHlUeXBlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.Log
@@ -64,6 +64,83 @@ export type Log = Message<"cloakroom.v1.Log"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 9;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * The key, or the session, of the request.
+   *
+   * @generated from field: optional string key_id = 10;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * The client's address, or its network, if CLOAKROOM_LOG_ADDRESSES keeps it.
+   *
+   * @generated from field: optional string source_ip = 11;
+   */
+  sourceIp?: string | undefined;
+
+  /**
+   * The class of the client, such as browser or curl.
+   *
+   * @generated from field: optional string client = 12;
+   */
+  client?: string | undefined;
+
+  /**
+   * The request's trace id, if it is a UUID or 32 hexadecimal digits; otherwise 16 bytes of its SHA-256.
+   *
+   * @generated from field: optional string trace_id = 13;
+   */
+  traceId?: string | undefined;
+
+  /**
+   * allowed, denied or failed. Rows of releases before 0.2 have none.
+   *
+   * @generated from field: optional string outcome = 14;
+   */
+  outcome?: string | undefined;
+
+  /**
+   * The error code of a request that was denied or failed.
+   *
+   * @generated from field: optional string code = 15;
+   */
+  code?: string | undefined;
+
+  /**
+   * How the token was shown: reveal, mask or redact.
+   *
+   * @generated from field: optional string transform = 16;
+   */
+  transform?: string | undefined;
+
+  /**
+   * The host to which a proxy sends.
+   *
+   * @generated from field: optional string destination_host = 17;
+   */
+  destinationHost?: string | undefined;
+
+  /**
+   * proxy or reactor: the request went through it.
+   *
+   * @generated from field: optional string via_type = 18;
+   */
+  viaType?: string | undefined;
+
+  /**
+   * Absent for an ephemeral proxy.
+   *
+   * @generated from field: optional string via_id = 19;
+   */
+  viaId?: string | undefined;
+
+  /**
+   * The reason that the request gave in X-Cloakroom-Reason.
+   *
+   * @generated from field: optional string reason = 20;
+   */
+  reason?: string | undefined;
 };
 
 /**
@@ -145,6 +222,58 @@ export type ListLogsRequest = Message<"cloakroom.v1.ListLogsRequest"> & {
    * @generated from field: optional int32 size = 7;
    */
   size?: number | undefined;
+
+  /**
+   * @generated from field: optional string actor_id = 8;
+   */
+  actorId?: string | undefined;
+
+  /**
+   * A key or session. Needs a time window, or actor_id.
+   *
+   * @generated from field: optional string key_id = 9;
+   */
+  keyId?: string | undefined;
+
+  /**
+   * allowed needs a time window.
+   *
+   * @generated from field: optional string outcome = 10;
+   */
+  outcome?: string | undefined;
+
+  /**
+   * Needs a time window: start_date, and at most 31 days from there to end_date or now.
+   *
+   * @generated from field: optional string operation = 11;
+   */
+  operation?: string | undefined;
+
+  /**
+   * Needs a time window.
+   *
+   * @generated from field: optional string transform = 12;
+   */
+  transform?: string | undefined;
+
+  /**
+   * As in BT-TRACE-ID. Needs a time window.
+   *
+   * @generated from field: optional string trace_id = 13;
+   */
+  traceId?: string | undefined;
+
+  /**
+   * @generated from field: optional string destination_host = 14;
+   */
+  destinationHost?: string | undefined;
+
+  /**
+   * An address, or a network such as 203.0.113.0/24. Needs a time window.
+   *
+   * @generated from field: optional string source_ip = 15;
+   */
+  sourceIp?: string | undefined;
 };
 
 /**

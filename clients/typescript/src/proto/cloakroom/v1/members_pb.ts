@@ -31,7 +31,7 @@ export type Member = Message<"cloakroom.v1.Member"> & {
   tenantId: string;
 
   /**
-   * OWNER or ADMIN.
+   * OWNER, ADMIN, AUDITOR or DEVELOPER.
    *
    * @generated from field: string role = 3;
    */

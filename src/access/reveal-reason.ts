@@ -1,0 +1,37 @@
+import type { EntityType } from "../audit/log-entry.js";
+import { Fault } from "../base/fault.js";
+import type { Transform } from "./access-rule.js";
+import type { Caller } from "./caller.js";
+import type { TokenPlace } from "./grant.js";
+import type { TokenPermission } from "./permissions.js";
+import { deniedWith } from "./refusal.js";
+
+/**
+ * Whether values go to the caller itself. The destination of a configured proxy and the code of a reactor are chosen by
+ * the tenant's managers; the destination of an ephemeral proxy by the caller.
+ */
+function goToCaller({ context: { via } }: Caller): boolean {
+  return via === undefined || (via.type === "proxy" && via.id === undefined);
+}
+
+/** Whether any token that is shown in the clear would need a reason that the caller has not sent. */
+export function mayLackReason(caller: Caller, permission: TokenPermission): boolean {
+  if (caller.context.reason !== undefined || !goToCaller(caller)) return false;
+  return caller.settings.require_reveal_reason || caller.grant.mayAskReason(permission);
+}
+
+/**
+ * Denies a caller that is about to get a value in the clear without saying why, where the tenant or the rule asks for it.
+ * @throws {Denied} reason_required.
+ */
+export function requireReason(
+  caller: Caller,
+  permission: TokenPermission,
+  transform: Transform,
+  token: TokenPlace & { readonly entityType: EntityType },
+): void {
+  if (transform !== "reveal" || !mayLackReason(caller, permission)) return;
+  if (!caller.settings.require_reveal_reason && !caller.grant.asksReason(permission, token)) return;
+  const text = "Send the reason for reading this value in the clear, in the header X-Cloakroom-Reason.";
+  throw deniedWith(caller, new Fault("reason_required", text), token.entityType, token.id, "reason required");
+}

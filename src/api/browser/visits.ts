@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Fault } from "../../base/fault.js";
+import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
+import { auditOf } from "../audit-of.js";
+import type { ReadClient } from "../client-address.js";
+import { clientClassOf } from "./client-class.js";
+
+/** The header that our pages add to each call. A form cannot send it, and other origins' scripts get no permission to. */
+const OUR_HEADER = "x-cloakroom-console";
+/** The header of calls that a page makes by itself. */
+const IDLE_HEADER = "x-cloakroom-idle";
+
+const BASE_NAMES: Readonly<Record<CookieName, string>> = {
+  sign_in: "cloakroom-sign-in",
+  asking: "cloakroom-asking",
+  openid: "cloakroom-openid",
+};
+
+/**
+ * Browsers that return from an issuer's page or a mail do not send Strict cookies; those of Lax come with navigations
+ * only. A sign-in is never needed for a navigation: pages are public, and ask who is signed in.
+ */
+const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = { sign_in: "Strict", asking: "Lax", openid: "Lax" };
+
+/** Reads the browser of people from requests, and writes their cookies. */
+export interface Visits {
+  of(request: IncomingMessage): Visit;
+  /** A value for Set-Cookie. */
+  setCookie(cookie: NewCookie): string;
+}
+
+export interface VisitParts {
+  /** The address under which people reach the server, once it is known. */
+  address(): string;
+  /** The whole address of a client, and the network that limits count. */
+  readonly readAddress: ReadClient;
+  readonly readClient: ReadClient;
+}
+
+export function createVisits({ address, readAddress, readClient }: VisitParts): Visits {
+  let known: Site | undefined;
+  const site = () => {
+    known ??= siteOf(address());
+    return known;
+  };
+  return {
+    of(request) {
+      const { headers } = request;
+      return {
+        get address() {
+          return readAddress(request);
+        },
+        get network() {
+          return readClient(request);
+        },
+        get client() {
+          return clientClassOf(headers["user-agent"]);
+        },
+        isIdle: headers[IDLE_HEADER] !== undefined,
+        get context() {
+          return auditOf(request).context;
+        },
+        cookie: (name) => cookieIn(headers.cookie, site().names[name]),
+        requireOwnPage: () => requireOwnPage(headers, site()),
+      };
+    },
+    setCookie({ name, value, maxAge }) {
+      const { names, isSecure } = site();
+      const attributes = `Path=/; HttpOnly; SameSite=${SAME_SITE[name]}; Max-Age=${value ? maxAge : 0}`;
+      return `${names[name]}=${value?.reveal() ?? ""}; ${attributes}${isSecure ? "; Secure" : ""}`;
+    },
+  };
+}
+
+/** What cookies depend on: where people reach the server. */
+interface Site {
+  readonly origin: string;
+  readonly isSecure: boolean;
+  readonly isLoopback: boolean;
+  readonly names: Readonly<Record<CookieName, string>>;
+}
+
+/**
+ * Cookies ignore ports. Their names contain a part of the origin's hash, to keep two vaults on one host from overwriting
+ * each other's. Safari refuses Secure over http, also on loopback, which has names without prefix.
+ */
+function siteOf(address: string): Site {
+  const { origin, protocol, hostname } = new URL(address);
+  const isSecure = protocol === "https:";
+  const mark = createHash("sha256").update(origin).digest("hex").slice(0, 8);
+  const nameOf = (name: CookieName) => `${isSecure ? "__Host-" : ""}${BASE_NAMES[name]}-${mark}`;
+  const [signIn, asking, openid] = COOKIES.map(nameOf);
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return {
+    ...{ origin, isSecure, isLoopback },
+    names: { sign_in: signIn ?? "", asking: asking ?? "", openid: openid ?? "" },
+  };
+}
+
+/** Whether a request has a cookie of ours, of any vault on this host. */
+export function hasOurCookie({ cookie }: IncomingHttpHeaders): boolean {
+  return cookie !== undefined && /(?:^|;\s*)(?:__Host-)?cloakroom-(?:sign-in|asking|openid)-/.test(cookie);
+}
+
+function cookieIn(header: string | undefined, name: string): string | undefined {
+  for (const pair of header?.split(";") ?? []) {
+    const [found = "", ...value] = pair.trim().split("=");
+    if (found === name) return value.join("=") || undefined;
+  }
+  return undefined;
+}
+
+/** Old browsers send no Sec-Fetch-Site: their Origin must be ours. */
+function requireOwnPage(headers: IncomingHttpHeaders, { origin, isSecure, isLoopback }: Site): void {
+  if (!isSecure && !isLoopback) {
+    throw new Fault(
+      "unprocessable",
+      "People can sign in over HTTPS only. The operator must set CLOAKROOM_PUBLIC_URL to an https address.",
+    );
+  }
+  const site = headers["sec-fetch-site"];
+  const isOwn = site === undefined ? headers.origin === origin : site === "same-origin";
+  if (isOwn && headers[OUR_HEADER] === "1" && !isPrefetch(headers)) return;
+  throw new Fault(
+    "permission_denied",
+    "Only pages of this server may call this for a person, with POST and the header X-Cloakroom-Console: 1.",
+  );
+}
+
+/** Whether a browser loads something in advance, before its person opens it. */
+export function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return /prefetch|prerender/.test(String(headers["sec-purpose"] ?? headers.purpose ?? ""));
+}

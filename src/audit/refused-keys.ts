@@ -1,0 +1,163 @@
+import type { Clock } from "../base/clock.js";
+import { Fault } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import { proofOf } from "../crypto/keyed-hash.js";
+import type { TenantKeySource } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import type { Database } from "../store/database.js";
+import { readTenant } from "../store/tenants.js";
+import type { AuditContext } from "./audit-context.js";
+import { ALL, logEntry } from "./log-entry.js";
+import { RefusalMinute } from "./refusal-caps.js";
+
+/** A request with a key that is well-formed and not valid. */
+export interface RefusedKey {
+  /** By the key's text, which anybody can make up. */
+  readonly tenantId: TenantId;
+  /** SHA-256 of the text. */
+  readonly hash: Buffer;
+  readonly context: AuditContext;
+}
+
+export interface RefusedKeysParts {
+  readonly database: Database;
+  readonly keyring: TenantKeySource;
+  readonly clock: Clock;
+  /** Called for each refusal that will have no row: the queue was full, or it could not be written. */
+  readonly onLost: () => void;
+}
+
+/** Time between a refusal and its row, in milliseconds. */
+const WRITE_AFTER_MS = 1_000;
+/** Tenants that a minute counts. Made-up keys may name any number of tenants. */
+const MOST_TENANTS = 10_000;
+const MOST_QUEUED = 5_000;
+/** Tenants whose rows are written at a time. */
+const AT_ONCE = 4;
+/** How often rows are tried to be written, a second apart. */
+const TRIES = 30;
+
+interface Queued {
+  readonly rows: readonly QueuedRow[];
+  readonly failures: number;
+}
+
+type QueuedRow =
+  | { readonly kind: "one"; readonly refused: RefusedKey }
+  | { readonly kind: "further"; readonly summary: string };
+
+/**
+ * Writes a log row for each refused key, off the request's path: the time of a response must not tell whether the
+ * tenant exists. At most 60 rows a minute of a tenant and 10 of a source; one more says how many there were beyond. A
+ * crash loses the rows of the last second and the counts of the current minute.
+ */
+export class RefusedKeys {
+  readonly #parts: RefusedKeysParts;
+  readonly #minutes = new Map<TenantId, RefusalMinute>();
+  readonly #queued = new Map<TenantId, Queued>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: RefusedKeysParts) {
+    this.#parts = parts;
+  }
+
+  /** Notes a refusal. Takes the same time for every tenant. */
+  note(refused: RefusedKey): void {
+    const { tenantId, context } = refused;
+    const now = this.#parts.clock.now();
+    let minute = this.#minutes.get(tenantId);
+    if (minute?.isOver(now)) {
+      this.#summarize(tenantId, minute);
+      minute = undefined;
+    }
+    if (!minute) {
+      if (this.#minutes.size >= MOST_TENANTS) {
+        this.#parts.onLost();
+        return;
+      }
+      minute = new RefusalMinute(now);
+      this.#minutes.set(tenantId, minute);
+    }
+    if (minute.admits(context.address, now)) this.#enqueue(tenantId, { kind: "one", refused });
+    this.#writeLater();
+  }
+
+  /** Writes everything that was noted, counts of the current minute included. */
+  async settle(): Promise<void> {
+    clearTimeout(this.#timer);
+    for (const [tenantId, minute] of this.#minutes) this.#summarize(tenantId, minute);
+    await this.#writing;
+    await this.#write();
+  }
+
+  #summarize(tenantId: TenantId, { summary }: RefusalMinute): void {
+    this.#minutes.delete(tenantId);
+    if (summary !== undefined) this.#enqueue(tenantId, { kind: "further", summary });
+  }
+
+  #enqueue(tenantId: TenantId, row: QueuedRow): void {
+    if (this.#count >= MOST_QUEUED) {
+      this.#parts.onLost();
+      return;
+    }
+    this.#count += 1;
+    const { rows, failures } = this.#queued.get(tenantId) ?? { rows: [], failures: 0 };
+    this.#queued.set(tenantId, { rows: [...rows, row], failures });
+  }
+
+  #writeLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      const now = this.#parts.clock.now();
+      for (const [tenantId, minute] of this.#minutes) if (minute.isOver(now)) this.#summarize(tenantId, minute);
+      this.#writing = this.#writing.then(() => this.#write());
+      if (this.#minutes.size > 0 || this.#count > 0) this.#writeLater();
+    }, WRITE_AFTER_MS).unref();
+  }
+
+  async #write(): Promise<void> {
+    const batches = [...this.#queued];
+    this.#queued.clear();
+    this.#count = 0;
+    for (let from = 0; from < batches.length; from += AT_ONCE) {
+      const some = batches.slice(from, from + AT_ONCE);
+      await Promise.all(some.map(([tenantId, queued]) => this.#writeRows(tenantId, queued)));
+    }
+  }
+
+  async #writeRows(tenantId: TenantId, { rows, failures }: Queued): Promise<void> {
+    const { database, keyring, onLost } = this.#parts;
+    try {
+      const keys = await keyring.of(tenantId);
+      await database.shared.run(tenantId, "unguarded", async (tx) => {
+        // The tenant may have been deleted while its keys were known.
+        if (!(await tx.query(readTenant, tenantId))) return;
+        for (const row of rows) {
+          if (row.kind === "further") {
+            const details = { remark: row.summary, outcome: "denied", code: "unauthenticated" } as const;
+            writeLog(tx, logEntry(undefined, "application_key", ALL, "refuse", details));
+          } else {
+            const { hash, context } = row.refused;
+            // Shows one guess repeated, and nothing of the key.
+            const id = proofOf(keys.proof, ["cloakroom/refused-key/1", hash]).toString("hex", 0, 8);
+            const details = { remark: "not valid", outcome: "denied", code: "unauthenticated", context } as const;
+            writeLog(tx, logEntry(undefined, "application_key", id, "refuse", details));
+          }
+        }
+      });
+    } catch (error) {
+      // There is no such tenant.
+      if (error instanceof Fault && error.code === "unauthenticated") return;
+      if (failures + 1 >= TRIES || this.#count + rows.length > MOST_QUEUED) {
+        for (const _ of rows) onLost();
+        return;
+      }
+      const later = this.#queued.get(tenantId)?.rows ?? [];
+      this.#queued.set(tenantId, { rows: [...rows, ...later], failures: failures + 1 });
+      this.#count += rows.length;
+      this.#writeLater();
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { TenantId } from "../base/ids.js";
+import { OUTCOMES, type SinkRecord } from "../sinks/sink.js";
+import type { RawLogRow, SealRow } from "../store/audit-seals.js";
+import { entryLine } from "./export-format.js";
+import { rowJson } from "./row-json.js";
+
+/** A row as sinks get it, with the fields of an export. */
+export function recordOfRow(tenantId: TenantId, row: RawLogRow): SinkRecord {
+  const json = rowJson(tenantId, row);
+  return {
+    ...{ id: row.id, time: json.created_at, name: `${row.entity_type}.${row.operation}` },
+    ...{ outcome: outcomeOf(row), message: row.message, traceId: row.trace_id?.replaceAll("-", "") },
+    fields: { ...json },
+  };
+}
+
+/** Rows of earlier releases have none: those logged only what was allowed. */
+function outcomeOf({ outcome }: RawLogRow): SinkRecord["outcome"] {
+  return OUTCOMES.find((known) => known === outcome) ?? "allowed";
+}
+
+/** An entry of the chain. Sinks get it after its rows, which shows at the receiver whether rows are missing. */
+export function recordOfSeal(tenantId: TenantId, seal: SealRow): SinkRecord {
+  const { kind: _, ...line } = entryLine(seal, true);
+  const time = seal.sealed_at.toISOString();
+  const own = { tenant_id: tenantId, number: seal.number, rows: seal.row_count };
+  return {
+    ...{ id: `${tenantId}/${seal.number}`, time: `${time.slice(0, 23)}000Z`, name: `log.${seal.kind}` },
+    ...{ outcome: "allowed", message: "Log sealed", traceId: undefined },
+    fields: { kind: seal.kind === "minute" ? "seal" : seal.kind, ...own, ...line },
+  };
+}

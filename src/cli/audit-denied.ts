@@ -1,0 +1,45 @@
+import { askLog } from "../audit/ask-log.js";
+import { systemClock } from "../base/clock.js";
+import type { LogRow } from "../store/log-listing.js";
+import { openVault } from "../vault/vault.js";
+import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding } from "./audit-answer.js";
+import { chosenTenants } from "./chosen-tenants.js";
+import { type Command, UsageError } from "./command.js";
+
+const GROUPS: Readonly<Record<string, (row: LogRow) => string | null>> = {
+  actor: ({ actor_id }) => actor_id,
+  key: ({ key_id, entity_type, entity_id }) => key_id ?? (entity_type === "application_key" ? entity_id : null),
+  address: ({ source_ip }) => source_ip,
+  code: ({ code }) => code,
+};
+
+export const auditDenied: Command = {
+  summary: "List requests that were denied, and keys that were not valid, in the last 24 hours or another time",
+  options: { ...QUESTION_OPTIONS, by: { type: "string" } },
+  help: [...QUESTION_HELP, `--by GROUP         counts by ${Object.keys(GROUPS).join(", ")} in place of rows`],
+  async run({ config, options, say, answer }) {
+    const { limit, from, until } = readWindow(options, new Date(systemClock.now()), "24h");
+    const by = options.by === undefined ? undefined : GROUPS[String(options.by)];
+    if (options.by !== undefined && !by)
+      throw new UsageError(`--by must be one of: ${Object.keys(GROUPS).join(", ")}.`);
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const rows: Readonly<Record<string, unknown>>[] = [];
+    const counts = new Map<string, number>();
+    const standings: Readonly<Record<string, unknown>>[] = [];
+    let hasMore = false;
+    for (const tenantId of await chosenTenants(vault, options)) {
+      const filter = { outcome: "denied", from, until };
+      const found = await askLog(vault, tenantId, { filter, isWanted: () => true, limit, remark: "denied requests" });
+      hasMore ||= found.hasMore;
+      if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
+      for (const row of found.rows) {
+        const group = by?.(row) ?? "(none)";
+        counts.set(group, (counts.get(group) ?? 0) + 1);
+        if (!by) rows.push(showRow(tenantId, row));
+      }
+    }
+    const grouped = [...counts].toSorted(([, one], [, other]) => other - one);
+    const found = by ? { counts: grouped.map(([group, count]) => ({ [String(options.by)]: group, count })) } : { rows };
+    answer({ ...found, complete: !hasMore, worth: standings });
+  },
+};

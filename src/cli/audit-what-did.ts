@@ -1,0 +1,60 @@
+import { askLog } from "../audit/ask-log.js";
+import { systemClock } from "../base/clock.js";
+import { parseUuid, type Uuid } from "../base/ids.js";
+import type { LogRow } from "../store/log-listing.js";
+import { openVault, type Vault } from "../vault/vault.js";
+import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding, type Window } from "./audit-answer.js";
+import { chosenTenants } from "./chosen-tenants.js";
+import { type Command, type CommandInput, UsageError } from "./command.js";
+
+export const auditWhatDid: Command = {
+  summary: "Show what an application, person, key or session did, by day",
+  operands: ["ID"],
+  options: { ...QUESTION_OPTIONS, rows: { type: "boolean" } },
+  help: [...QUESTION_HELP, "--rows             the rows too; --since is 30d unless given"],
+  async run({ config, options, operands, say, answer }) {
+    const id = parseUuid(operands[0] ?? "");
+    if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
+    const window = readWindow(options, new Date(systemClock.now()), "30d");
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const { rows, hasMore, standings } = await collect(vault, options, id, window);
+    answer({
+      days: byDay(rows.map(({ row }) => row)),
+      ...(options.rows === true ? { rows: rows.map(({ tenantId, row }) => showRow(tenantId, row)) } : {}),
+      ...{ complete: !hasMore, worth: standings },
+    });
+  },
+};
+
+async function collect(vault: Vault, options: CommandInput["options"], id: Uuid, { from, until, limit }: Window) {
+  const rows: { readonly tenantId: Parameters<typeof showRow>[0]; readonly row: LogRow }[] = [];
+  const standings: Readonly<Record<string, unknown>>[] = [];
+  let hasMore = false;
+  for (const tenantId of await chosenTenants(vault, options)) {
+    const ask = { isWanted: () => true, limit, remark: "what an actor or key did" };
+    const asActor = await askLog(vault, tenantId, { ...ask, filter: { actorId: id, from, until } });
+    // Keys and sessions have no index: the window bounds the search.
+    const found =
+      asActor.rows.length > 0 ? asActor : await askLog(vault, tenantId, { ...ask, filter: { keyId: id, from, until } });
+    rows.push(...found.rows.map((row) => ({ tenantId, row })));
+    hasMore ||= found.hasMore;
+    if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
+  }
+  return { rows, hasMore, standings };
+}
+
+/** Counts for each day, newest first. */
+function byDay(rows: readonly LogRow[]): readonly Readonly<Record<string, unknown>>[] {
+  const days = Map.groupBy(rows, ({ created_at }) => created_at.toISOString().slice(0, 10));
+  return [...days].map(([day, own]) => {
+    const count = (isCounted: (row: LogRow) => boolean) => own.filter(isCounted).length;
+    const tokens = own.filter(({ transform }) => transform !== null).map(({ entity_id }) => entity_id);
+    return {
+      ...{ day, rows: own.length, created: count(({ operation }) => operation === "create") },
+      revealed: count(({ transform }) => transform === "reveal"),
+      masked: count(({ transform }) => transform === "mask"),
+      denied: count(({ outcome }) => outcome === "denied"),
+      distinct_tokens: new Set(tokens).size,
+    };
+  });
+}

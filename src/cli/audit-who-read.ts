@@ -1,0 +1,33 @@
+import { askLog } from "../audit/ask-log.js";
+import { systemClock } from "../base/clock.js";
+import { openVault } from "../vault/vault.js";
+import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding } from "./audit-answer.js";
+import { chosenTenants } from "./chosen-tenants.js";
+import type { Command } from "./command.js";
+
+/** Operations that show a token or send it on. Rows about entities of one id may be of any entity type. */
+const READING = ["read", "use", "replay"];
+
+export const auditWhoRead: Command = {
+  summary: "List who read or used a token, when, how it was shown, from where and why",
+  operands: ["TOKEN"],
+  options: QUESTION_OPTIONS,
+  help: QUESTION_HELP,
+  async run({ config, options, operands, say, answer }) {
+    const [entityId = ""] = operands;
+    const { limit, from, until } = readWindow(options, new Date(systemClock.now()));
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const rows: Readonly<Record<string, unknown>>[] = [];
+    const standings: Readonly<Record<string, unknown>>[] = [];
+    let hasMore = false;
+    for (const tenantId of await chosenTenants(vault, options)) {
+      const isWanted = ({ operation }: { readonly operation: string }) => READING.includes(operation);
+      const question = { filter: { entityId, from, until }, isWanted, limit, remark: "who read a token" };
+      const found = await askLog(vault, tenantId, question);
+      rows.push(...found.rows.map((row) => showRow(tenantId, row)));
+      hasMore ||= found.hasMore;
+      if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
+    }
+    answer({ rows, complete: !hasMore, worth: standings });
+  },
+};

@@ -1,0 +1,32 @@
+import { systemClock } from "../base/clock.js";
+import type { TenantId } from "../base/ids.js";
+import { makeOperatorLink, memberWithAddress } from "../people/sign-in-link.js";
+import { SIGN_IN_PATH } from "../people/sign-in-message.js";
+import { parseEmailAddress } from "../tenancy/email-address.js";
+import { openVault, type Vault } from "../vault/vault.js";
+import { chosenTenants } from "./chosen-tenants.js";
+import { type Command, requiredText, UsageError } from "./command.js";
+
+export const membersSignInLink: Command = {
+  summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",
+  options: { email: { type: "string" }, tenant: { type: "string" } },
+  help: ["--email E          address of the member", "--tenant T         the member's tenant. Default: the only one"],
+  async run({ config, options, say, answer }) {
+    const email = parseEmailAddress(requiredText(options, "email"));
+    if (!email) throw new UsageError("--email must be an e-mail address.");
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const [tenantId, ...others] = await chosenTenants(vault, options);
+    if (!tenantId) throw new UsageError("There is no tenant. Run: cloakroom tenants create");
+    if (others.length > 0) throw new UsageError("--tenant is missing: there are several. Run: cloakroom tenants list");
+    const link = await makeOperatorLink(vault, tenantId, await memberOf(vault, tenantId, email));
+    const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
+    answer({ link: `${url}${SIGN_IN_PATH}#${link.reveal()}` });
+  },
+};
+
+async function memberOf({ database, keyring }: Vault, tenantId: TenantId, email: string) {
+  const keys = await keyring.of(tenantId);
+  const member = await database.ordinary.run(tenantId, "unguarded", (tx) => memberWithAddress(tx, keys, email));
+  if (!member) throw new UsageError("--email must be the address of a member of this tenant.");
+  return member.id;
+}

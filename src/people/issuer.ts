@@ -1,0 +1,128 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  ClientSecretBasic,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+} from "openid-client";
+import { Fault } from "../base/fault.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import { EgressError } from "../egress/egress-error.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { issuerFetch } from "./issuer-fetch.js";
+
+/** The operator's registration at an OpenID Connect issuer. */
+export interface OpenIdClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Sensitive<string>;
+}
+
+/** The values that tie an issuer's answer to the request. */
+export interface Checks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** What an issuer says of a person. */
+export interface Claims {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Absent unless the issuer says that it verified the address. */
+  readonly email: string | undefined;
+  readonly firstName: string | undefined;
+  readonly lastName: string | undefined;
+}
+
+/** An OpenID Connect issuer. It is discovered at the first use: one that is down does not keep the server from starting. */
+export class Issuer {
+  readonly #client: OpenIdClient;
+  readonly #agents: GuardedAgents;
+  #configuration: Promise<Configuration> | undefined;
+
+  constructor(client: OpenIdClient, agents: GuardedAgents) {
+    this.#client = client;
+    this.#agents = agents;
+  }
+
+  get name(): string {
+    return this.#client.issuer;
+  }
+
+  /** The page to send a browser to: code flow with PKCE. @throws {Fault} unavailable while the issuer is. */
+  async authorizationUrl(redirectUri: string, { state, nonce, verifier }: Checks): Promise<string> {
+    const url = buildAuthorizationUrl(await this.#discovered(), {
+      ...{ redirect_uri: redirectUri, scope: "openid email profile", state, nonce },
+      code_challenge: await calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+    });
+    return url.href;
+  }
+
+  /**
+   * Exchanges the code in the address to which the issuer sent a browser, and checks the ID token: signature, issuer,
+   * audience, nonce, time. The tokens are not kept.
+   * @throws {Fault} unavailable while the issuer is; permission_denied for any other answer.
+   */
+  async claimsOf(callback: URL, { state, nonce, verifier }: Checks): Promise<Claims> {
+    const configuration = await this.#discovered();
+    const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
+    const tokens = await authorizationCodeGrant(configuration, callback, checks).catch(refused);
+    const identity = tokens.claims();
+    if (!identity) throw new Fault("permission_denied", "The issuer sent no ID token. Sign in again.");
+    // Issuers may leave the address out of the ID token (OpenID Connect Core 1.0, 5.4).
+    const hasAddress = identity.email !== undefined || !configuration.serverMetadata().userinfo_endpoint;
+    const claims = hasAddress
+      ? identity
+      : await fetchUserInfo(configuration, tokens.access_token, identity.sub).catch(refused);
+    const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+    return {
+      ...{ issuer: identity.iss, subject: identity.sub },
+      // Some issuers send the text "true", which says nothing about how careful they are.
+      email: claims.email_verified === true ? text(claims.email) : undefined,
+      ...{ firstName: text(claims.given_name), lastName: text(claims.family_name) },
+    };
+  }
+
+  #discovered(): Promise<Configuration> {
+    this.#configuration ??= this.#discover().catch((error: unknown) => {
+      this.#configuration = undefined;
+      throw unreachable(error);
+    });
+    return this.#configuration;
+  }
+
+  #discover(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#client;
+    const secret = clientSecret.reveal();
+    const url = new URL(issuer);
+    // The setting allows http on loopback only.
+    const insecure = url.protocol === "http:" ? [allowInsecureRequests] : [];
+    return discovery(url, clientId, secret, ClientSecretBasic(secret), {
+      ...{ timeout: 10, execute: [enableNonRepudiationChecks, ...insecure] },
+      [customFetch]: issuerFetch(this.#agents),
+    });
+  }
+}
+
+function refused(error: unknown): never {
+  if (isUnreachable(error)) throw unreachable(error);
+  throw new Fault("permission_denied", "The issuer's answer is not valid. Sign in again.", { cause: error });
+}
+
+function unreachable(cause: unknown): Fault {
+  const text = "The issuer cannot be reached. Try again, or ask for a link by mail.";
+  return new Fault("unavailable", text, { cause, retryAfter: 5 });
+}
+
+/** Whether a call to the issuer failed, other than by an answer of the issuer. */
+function isUnreachable(error: unknown): boolean {
+  if (error instanceof EgressError) return true;
+  return error instanceof Error && error.cause !== undefined && isUnreachable(error.cause);
+}

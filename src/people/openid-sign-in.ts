@@ -1,0 +1,153 @@
+import { randomNonce, randomPKCECodeVerifier, randomState } from "openid-client";
+import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import type { AuditContext } from "../audit/audit-context.js";
+import { Fault, notFound } from "../base/fault.js";
+import { newUuid, type TenantId } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { acceptInvitationOfAddress } from "../store/invitation-links.js";
+import { type MemberRow, readMember } from "../store/members.js";
+import { useSignInRequest } from "../store/sign-in-requests.js";
+import { readTenant } from "../store/tenants.js";
+import type { OrdinaryTransaction } from "../store/transaction.js";
+import { makeMember } from "../tenancy/accept-invitation.js";
+import { openEmail } from "../tenancy/invitation.js";
+import { emailTerm } from "../tenancy/profile.js";
+import { bindIdentity, memberWithIdentity } from "./identity.js";
+import type { Checks, Claims, Issuer } from "./issuer.js";
+import { type StartedSignIn, startSignIn } from "./sign-in.js";
+import type { SignInLimits } from "./sign-in-limits.js";
+import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
+import { beginSignIn, openDetails } from "./sign-in-request.js";
+import type { Visit } from "./visit.js";
+
+/** The path to which the issuer sends browsers back. */
+export const OPENID_PATH = "/sign-in/openid";
+
+interface OpenIdParts extends LinkParts {
+  readonly issuer: Issuer;
+  readonly limits: SignInLimits;
+  /** The address under which people reach the server, without a slash at the end. */
+  address(): string;
+}
+
+/** Sign-in at the operator's OpenID Connect issuer. */
+export class OpenIdSignIn {
+  readonly #parts: OpenIdParts;
+
+  constructor(parts: OpenIdParts) {
+    this.#parts = parts;
+  }
+
+  get issuer(): string {
+    return this.#parts.issuer.name;
+  }
+
+  /** Begins a sign-in. The cookie ties its end to the same browser. */
+  async begin(tenantId: TenantId): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
+    const { database, keyring, issuer, limits } = this.#parts;
+    if (!(await limits.allowsOpenId())) {
+      throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
+    }
+    const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+    const url = await issuer.authorizationUrl(this.#redirectUri(), checks);
+    const keys = await keyring.of(tenantId).catch(unlessGone);
+    const id = newUuid();
+    const { text: cookie, hash } = newSecret("oid", tenantId, id);
+    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
+      beginSignIn(tx, keys, "openid", hash, { ...checks }, id);
+    });
+    return { url, cookie };
+  }
+
+  /**
+   * Ends a sign-in with the issuer's answer. The answer can be used once.
+   * @param query the query of the address to which the issuer sent the browser, without its question mark.
+   * @throws {Fault} permission_denied if the answer is wrong, or its person is neither a member nor invited.
+   */
+  async end(query: string, visit: Visit): Promise<StartedSignIn> {
+    const { database, keyring, issuer } = this.#parts;
+    const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
+    if (!cookie) throw notBegunHere();
+    const { tenantId } = cookie;
+    const keys = await keyring.of(tenantId).catch(unlessGone);
+    const checks = await database.ordinary.run(tenantId, "unguarded", (tx) => useRequest(tx, keys, cookie));
+    if (!checks) throw notBegunHere();
+    // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.
+    const claims = await issuer.claimsOf(new URL(`${this.#redirectUri()}?${query}`), checks);
+    return database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      const member = await memberFor(tx, keys, claims, visit.context);
+      if (!member) throw notInvited();
+      return startSignIn(tx, keys, member, "openid", visit, { issuer: claims.issuer, subject: claims.subject });
+    });
+  }
+
+  #redirectUri(): string {
+    return `${this.#parts.address()}${OPENID_PATH}`;
+  }
+}
+
+async function useRequest(
+  tx: OrdinaryTransaction,
+  keys: TenantKeys,
+  { id, hash }: PresentedSecret,
+): Promise<Checks | undefined> {
+  const row = await tx.query(useSignInRequest, id);
+  if (row?.method !== "openid" || !row.browser_hash?.equals(hash)) return undefined;
+  return checksIn(openDetails(keys, tx.tenantId, row));
+}
+
+function checksIn({ state, nonce, verifier }: JsonObject): Checks {
+  return { state: String(state), nonce: String(nonce), verifier: String(verifier) };
+}
+
+/** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */
+async function memberFor(
+  tx: OrdinaryTransaction,
+  keys: TenantKeys,
+  claims: Claims,
+  context: AuditContext,
+): Promise<MemberRow | null> {
+  const identity = { issuer: claims.issuer, subject: claims.subject };
+  const known = await memberWithIdentity(tx, keys, identity);
+  if (known) return known;
+  const { email } = claims;
+  if (email === undefined) {
+    throw new Fault("permission_denied", "The issuer has not verified your e-mail address.");
+  }
+  const member = (await memberWithAddress(tx, keys, email)) ?? (await acceptedBy(tx, keys, email, claims, context));
+  if (!member) return null;
+  return (await bindIdentity(tx, keys, member.id, identity)) ? member : null;
+}
+
+/** Makes a member of an invited person. */
+async function acceptedBy(
+  tx: OrdinaryTransaction,
+  keys: TenantKeys,
+  email: string,
+  { firstName, lastName }: Claims,
+  context: AuditContext,
+): Promise<MemberRow | null> {
+  const memberId = newUuid();
+  const invitation = await tx.query(acceptInvitationOfAddress, { term: emailTerm(keys, email), member_id: memberId });
+  if (!invitation) return null;
+  const invited = openEmail(keys, tx.tenantId, invitation.id, invitation.email);
+  if (invited.toLowerCase() !== email.toLowerCase()) return null;
+  const names = { ...(firstName ? { firstName } : {}), ...(lastName ? { lastName } : {}) };
+  makeMember(tx, keys, memberId, invitation, { profile: { email: invited, ...names }, context });
+  return tx.query(readMember, memberId);
+}
+
+function notBegunHere(): Fault {
+  return new Fault("permission_denied", "This sign-in was not begun in this browser, or is over. Begin again.");
+}
+
+function notInvited(): Fault {
+  return new Fault("permission_denied", "You are not a member. Ask an OWNER or ADMIN for an invitation.");
+}
+
+function unlessGone(error: unknown): never {
+  throw error instanceof Fault && error.code === "unauthenticated" ? notFound("tenant") : error;
+}

@@ -1,0 +1,95 @@
+import { isRole, type Role } from "../access/role.js";
+import { newSecret } from "../access/secret-text.js";
+import type { Actor } from "../audit/actor.js";
+import { logEntry } from "../audit/log-entry.js";
+import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { noteDue } from "../store/due.js";
+import type { MemberRow } from "../store/members.js";
+import { BOUND } from "../store/sealed-rows.js";
+import { insertSignIn, type SignInRow } from "../store/sign-ins.js";
+import type { Transaction } from "../store/transaction.js";
+import { requireSealedRole } from "../tenancy/profile.js";
+import type { Visit } from "./visit.js";
+
+/** The absolute end of a sign-in. */
+const LIFETIME_MS = 12 * 60 * 60_000;
+export const SIGN_IN_SECONDS = LIFETIME_MS / 1_000;
+
+/** How a person signed in: by a mailed link, by a link of the operator, at an OpenID Connect issuer. */
+export const METHODS = ["link", "operator", "openid"] as const;
+export type SignInMethod = (typeof METHODS)[number];
+
+/** An account at an OpenID Connect issuer. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** The sealed part of a sign-in. */
+export interface SignInDetails {
+  /** The role at sign-in. A sign-in ends when the member's role is another. */
+  readonly role: Role;
+  readonly address: string;
+  readonly client: string;
+  readonly identity: Identity | undefined;
+}
+
+/** A sign-in that has just begun. */
+export interface StartedSignIn {
+  readonly id: Uuid;
+  readonly tenantId: TenantId;
+  readonly memberId: Uuid;
+  /** The value of the cookie, known only now. */
+  readonly token: Sensitive<string>;
+}
+
+/** Begins a sign-in of a member, with its log row. */
+export function startSignIn(
+  tx: Transaction,
+  keys: TenantKeys,
+  member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
+  method: SignInMethod,
+  { address, client, context }: Pick<Visit, "address" | "client" | "context">,
+  identity?: Identity,
+): StartedSignIn {
+  const { tenantId } = tx;
+  const { role } = member;
+  if (!isRole(role)) throw new Error("a member of unknown role is stored");
+  requireSealedRole(keys, tenantId, member);
+  const id = newUuid();
+  const { text: token, hash } = newSecret("sgn", tenantId, id);
+  const expiresAt = new Date(tx.now.getTime() + LIFETIME_MS);
+  const columns = { id, token_hash: hash, member_id: member.id, method, expires_at: expiresAt, strong_at: null };
+  const details: JsonObject = { role, address, client, ...(identity ? { identity: { ...identity } } : {}) };
+  const sealed = seal(keys.data, signInPlace(tenantId, columns), Buffer.from(JSON.stringify(details)));
+  tx.enqueue(insertSignIn, { ...columns, details: sealed });
+  noteDue(tx, { kind: "sign_in", at: expiresAt });
+  const actor: Actor = { id: member.user_id, type: "user", keyId: id, context };
+  writeLog(tx, logEntry(actor, "sign_in", id, "create", method));
+  return { id, tenantId, memberId: member.id, token };
+}
+
+/** @throws {SealBroken} if no server wrote the sign-in. */
+export function openSignIn(keys: TenantKeys, tenantId: TenantId, row: SignInRow): SignInDetails {
+  const stored: Json = JSON.parse(open(keys.data, signInPlace(tenantId, row), row.details).toString());
+  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in are no object");
+  const { role, address, client, identity } = stored;
+  if (typeof role !== "string" || !isRole(role)) throw new SealBroken("a sign-in has an unknown role");
+  return { role, address: String(address), client: String(client), identity: identityIn(identity) };
+}
+
+function identityIn(stored: Json | undefined): Identity | undefined {
+  if (!isJsonObject(stored)) return undefined;
+  return { issuer: String(stored.issuer), subject: String(stored.subject) };
+}
+
+type Place = Pick<SignInRow, "id" | (typeof BOUND.sign_ins)[number]>;
+
+function signInPlace(tenantId: TenantId, row: Place): SealedPlace {
+  return { tenantId, entity: row.id, field: "sign_in", bound: boundTo(row, BOUND.sign_ins) };
+}

@@ -1,0 +1,109 @@
+import { actorOf, type Caller, type PersonPrincipal, personOf } from "../access/caller.js";
+import { ALL, logEntry } from "../audit/log-entry.js";
+import { Fault, notFound } from "../base/fault.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
+import { readMember } from "../store/members.js";
+import { deleteSignIn, listSignIns, readSignIn, readSignInOwner, type SignInRow } from "../store/sign-ins.js";
+import { raiseAuthRevision, readTenant } from "../store/tenants.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { openProfile, type Profile } from "../tenancy/profile.js";
+import { openSignIn } from "./sign-in.js";
+
+/** A sign-in as people see it. */
+export interface SignIn {
+  readonly id: Uuid;
+  readonly memberId: Uuid;
+  readonly method: string;
+  readonly address: string;
+  readonly client: string;
+  readonly createdAt: Date;
+  readonly lastSeenAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** The person that is signed in. */
+export interface Identified {
+  readonly tenantId: TenantId;
+  readonly tenantName: string;
+  readonly person: Pick<PersonPrincipal, "memberId" | "userId" | "signInId"> & { readonly role: string };
+  readonly profile: Profile;
+  readonly signIn: SignIn;
+}
+
+/** Reads who is signed in. */
+export async function identify(
+  tx: Transaction,
+  keys: TenantKeys,
+  { memberId, signInId }: Pick<PersonPrincipal, "memberId" | "signInId">,
+): Promise<Identified> {
+  const [tenant, member, row] = await Promise.all([
+    tx.query(readTenant, tx.tenantId),
+    tx.query(readMember, memberId),
+    tx.query(readSignIn, signInId),
+  ]);
+  if (!tenant || !member || !row) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  return {
+    tenantId: tx.tenantId,
+    tenantName: tenant.name,
+    person: { memberId, userId: member.user_id, signInId, role: member.role },
+    profile: openProfile(keys, tx.tenantId, memberId, member.profile),
+    signIn: signInOf(keys, tx.tenantId, row),
+  };
+}
+
+/**
+ * The sign-ins of a member that are not over, newest first.
+ * @throws {Fault} permission_denied for those of others, unless the caller is OWNER or ADMIN.
+ */
+export async function signInsOf(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  memberId: Uuid,
+  idleMs: number,
+): Promise<readonly SignIn[]> {
+  const own = personOf(caller);
+  if (memberId !== own.memberId) {
+    requireAdministrator(own, "see the sign-ins of others");
+    if (!(await tx.query(readMember, memberId))) throw notFound("member");
+  }
+  const rows = await tx.query(listSignIns, memberId);
+  writeLog(tx, logEntry(actorOf(caller), "sign_in", ALL, "list"));
+  const isOpen = (row: SignInRow) => tx.now.getTime() - row.last_seen_at.getTime() < idleMs;
+  return rows.filter(isOpen).map((row) => signInOf(keys, tx.tenantId, row));
+}
+
+/**
+ * Ends a sign-in. Requests of it that are under way fail.
+ * @throws {Fault} permission_denied for those of others, unless the caller is OWNER, or ADMIN and they are not the
+ *   OWNER's.
+ */
+export async function endSignIn(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
+  const own = personOf(caller);
+  const owner = await tx.query(readSignInOwner, id);
+  if (!owner) throw notFound("sign-in");
+  if (owner.member_id !== own.memberId) {
+    requireAdministrator(own, "end the sign-ins of others");
+    if (owner.role === "OWNER") {
+      throw new Fault("permission_denied", "Your role ADMIN may not end a sign-in of the OWNER; OWNER may.");
+    }
+  }
+  if (!(await tx.query(deleteSignIn, id))) throw notFound("sign-in");
+  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  writeLog(tx, logEntry(actorOf(caller), "sign_in", id, "delete"));
+}
+
+function requireAdministrator({ role }: PersonPrincipal, what: string): void {
+  if (role === "OWNER" || role === "ADMIN") return;
+  throw new Fault("permission_denied", `Your role ${role} may not ${what}; OWNER and ADMIN may.`);
+}
+
+function signInOf(keys: TenantKeys, tenantId: TenantId, row: SignInRow): SignIn {
+  const { address, client } = openSignIn(keys, tenantId, row);
+  return {
+    ...{ id: row.id, memberId: row.member_id, method: row.method, address, client },
+    ...{ createdAt: row.created_at, lastSeenAt: row.last_seen_at, expiresAt: row.expires_at },
+  };
+}

@@ -1,0 +1,60 @@
+import { type Caller, personOf } from "../access/caller.js";
+import { Fault, notFound } from "../base/fault.js";
+import type { TenantId } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { type MemberRow, readMember } from "../store/members.js";
+import { readSignIn } from "../store/sign-ins.js";
+import type { Transaction } from "../store/transaction.js";
+import { openProfile } from "../tenancy/profile.js";
+import { memberWithIdentity } from "./identity.js";
+import { type Identity, METHODS, openSignIn, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
+import { endSignIn } from "./sign-ins.js";
+import type { Visit } from "./visit.js";
+
+/** What a sign-in proves about its person, in every tenant. */
+interface Proven {
+  readonly method: SignInMethod;
+  readonly email: string | undefined;
+  readonly identity: Identity | undefined;
+}
+
+/**
+ * Signs a person in at another tenant, and ends the sign-in used.
+ * @throws {Fault} not_found unless the person is a member there: also for a tenant that does not exist.
+ */
+export async function switchTenant(
+  { database, keyring }: LinkParts,
+  caller: Caller,
+  tenantId: TenantId,
+  visit: Visit,
+): Promise<StartedSignIn> {
+  const ownKeys = await keyring.of(caller.tenantId);
+  const proven = await database.ordinary.run(caller.tenantId, caller.revision, (tx) => provenBy(tx, ownKeys, caller));
+  const keys = await keyring.of(tenantId).catch((error: unknown) => {
+    throw error instanceof Fault && error.code === "unauthenticated" ? notFound("tenant") : error;
+  });
+  const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    const member = await findIn(tx, keys, proven);
+    if (!member) throw notFound("tenant");
+    return startSignIn(tx, keys, member, proven.method, visit, proven.identity);
+  });
+  await database.ordinary.run(caller.tenantId, "unguarded", (tx) => endSignIn(tx, caller, personOf(caller).signInId));
+  return started;
+}
+
+async function provenBy(tx: Transaction, keys: TenantKeys, caller: Caller): Promise<Proven> {
+  const { memberId, signInId } = personOf(caller);
+  const [member, row] = await Promise.all([tx.query(readMember, memberId), tx.query(readSignIn, signInId)]);
+  const method = METHODS.find((known) => known === row?.method);
+  if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  const { email } = openProfile(keys, tx.tenantId, memberId, member.profile);
+  return { method, email, identity: openSignIn(keys, tx.tenantId, row).identity };
+}
+
+/** An issuer may have given the address to another person, so a sign-in there is found by its identity only. */
+function findIn(tx: Transaction, keys: TenantKeys, { method, email, identity }: Proven): Promise<MemberRow | null> {
+  if (identity) return memberWithIdentity(tx, keys, identity);
+  if (method === "openid" || email === undefined) return Promise.resolve(null);
+  return memberWithAddress(tx, keys, email);
+}

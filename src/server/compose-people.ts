@@ -1,0 +1,52 @@
+import { createVisits, type Visits } from "../api/browser/visits.js";
+import { clientReader, peerReader } from "../api/client-address.js";
+import type { Clock } from "../base/clock.js";
+import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { Issuer } from "../people/issuer.js";
+import { OpenIdSignIn } from "../people/openid-sign-in.js";
+import { PersonAuthenticator } from "../people/person-authenticator.js";
+import { SignInLimits } from "../people/sign-in-limits.js";
+import { SoleTenant } from "../people/sole-tenant.js";
+import type { ServedMethod } from "../services/call.js";
+import { signInService } from "../services/sign-ins.js";
+import type { Config } from "../settings/config.js";
+import type { Vault } from "../vault/vault.js";
+import { SERVICES } from "./served-services.js";
+
+/** The parts for people in browsers. */
+export interface People {
+  readonly authenticator: PersonAuthenticator;
+  readonly visits: Visits;
+  readonly methods: readonly ServedMethod[];
+  /** Absent: the operator has configured no issuer. */
+  readonly openId: OpenIdSignIn | undefined;
+}
+
+interface PeopleParts {
+  readonly vault: Vault;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly agents: GuardedAgents;
+  /** The address at which people reach the server, once it is known. */
+  address(): string;
+}
+
+export function composePeople({ vault, config, clock, agents, address }: PeopleParts): People {
+  const { database, keyring, ownerAddress } = vault;
+  const { trustedProxies, signInIdleMs: idleMs } = config;
+  const limits = new SignInLimits();
+  const openId =
+    config.openId &&
+    new OpenIdSignIn({ database, keyring, limits, issuer: new Issuer(config.openId, agents), address });
+  return {
+    authenticator: new PersonAuthenticator(database, keyring, clock, idleMs),
+    visits: createVisits({
+      ...{ address, readAddress: peerReader(trustedProxies), readClient: clientReader(trustedProxies) },
+    }),
+    methods: signInService({
+      ...{ database, keyring, limits, openId, idleMs, services: SERVICES },
+      soleTenant: new SoleTenant(ownerAddress),
+    }),
+    openId,
+  };
+}

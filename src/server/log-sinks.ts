@@ -1,0 +1,25 @@
+import type { OperatorLog } from "../api/operator-log.js";
+import type { LogSinksConfig } from "../settings/log-sinks.js";
+import { FileSink } from "../sinks/file-sink.js";
+import { OtlpSink } from "../sinks/otlp-sink.js";
+import { OutputSink } from "../sinks/output-sink.js";
+import type { LogSink } from "../sinks/sink.js";
+import { SyslogSink } from "../sinks/syslog-sink.js";
+import type { Meters } from "../telemetry/meters.js";
+
+/** The receivers of tenants' logs. They connect at their first record. */
+export function createLogSinks(
+  { file, syslog, otlp }: LogSinksConfig,
+  log: OperatorLog,
+  meters: Meters,
+): readonly LogSink[] {
+  const onRejected = (id: string) => {
+    meters.logTrouble("sink_failed");
+    log.error({ job: "log sink otlp", reason: id }, "the receiver rejected this log row for good");
+  };
+  return [
+    ...(file === undefined ? [] : [file === "output" ? new OutputSink(process.stdout) : new FileSink(file)]),
+    ...(syslog ? [new SyslogSink(syslog)] : []),
+    ...(otlp ? [new OtlpSink({ ...otlp, onRejected })] : []),
+  ];
+}

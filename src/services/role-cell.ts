@@ -1,0 +1,40 @@
+import { type DescMethod, type DescService, getOption } from "@bufbuild/protobuf";
+import { policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
+import { isRole, type Role } from "../access/role.js";
+
+/** Which members may call a method. */
+export interface RoleCell {
+  /** Empty: only keys may. */
+  readonly roles: readonly Role[];
+  /** People also need a second factor. */
+  readonly needsSecondFactor: boolean;
+}
+
+/** The method's cell in the table of operations and roles. @throws {Error} for a method without one. */
+export function roleCellOf(desc: DescMethod): RoleCell {
+  const { roles, secondFactor } = getOption(desc, policyOption);
+  const names = roles.split(" ").filter((name) => name !== "");
+  if (names.length === 0) throw new Error(`${operationOf(desc)} says in its policy which roles may call it, or none`);
+  if (roles === "none") return { roles: [], needsSecondFactor: false };
+  return { roles: names.map(asRole), needsSecondFactor: secondFactor };
+}
+
+/** The operations that members of a role may call, as Service/Method. */
+export function operationsOf(role: string, services: readonly DescService[]): readonly string[] {
+  const methods = services.flatMap((service) => service.methods);
+  const allowed = methods.filter((method) => {
+    const { roles, needsSecondFactor } = roleCellOf(method);
+    return !needsSecondFactor && roles.some((name) => name === role);
+  });
+  return allowed.map(operationOf);
+}
+
+/** A method as Service/Method, without the package. */
+export function operationOf({ parent, name }: DescMethod): string {
+  return `${parent.name}/${name}`;
+}
+
+function asRole(text: string): Role {
+  if (!isRole(text)) throw new Error(`the protos name an unknown role: ${text}`);
+  return text;
+}

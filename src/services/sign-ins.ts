@@ -1,0 +1,163 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
+import { personOf } from "../access/caller.js";
+import { randomText } from "../access/secret-text.js";
+import { invalid } from "../base/fault.js";
+import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { OpenIdSignIn } from "../people/openid-sign-in.js";
+import { SIGN_IN_SECONDS, type StartedSignIn } from "../people/sign-in.js";
+import type { SignInLimits } from "../people/sign-in-limits.js";
+import { askForLink, takeLink } from "../people/sign-in-link.js";
+import { REQUEST_SECONDS } from "../people/sign-in-request.js";
+import { endSignIn, type Identified, identify, type SignIn, signInsOf } from "../people/sign-ins.js";
+import type { SoleTenant } from "../people/sole-tenant.js";
+import { switchTenant } from "../people/switch-tenant.js";
+import type { Database } from "../store/database.js";
+import { requireEmailAddress } from "../tenancy/email-address.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { type Reply, type ServedMethod, serve } from "./call.js";
+import { operationsOf } from "./role-cell.js";
+import { uuidOf } from "./show.js";
+
+export interface SignInServiceParts {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly limits: SignInLimits;
+  readonly soleTenant: Pick<SoleTenant, "find">;
+  /** Absent: the operator has configured no issuer. */
+  readonly openId: OpenIdSignIn | undefined;
+  /** Time without a request after which a sign-in ends, in milliseconds. */
+  readonly idleMs: number;
+  /** Every service, for the operations of a role. */
+  readonly services: readonly DescService[];
+}
+
+export function signInService(parts: SignInServiceParts): ServedMethod[] {
+  return [...beginnings(parts), ...ofOneself(parts), ...lists(parts)];
+}
+
+/** Methods of people who are not signed in yet. */
+function beginnings(parts: SignInServiceParts): ServedMethod[] {
+  const { method } = SignInService;
+  const { limits, openId } = parts;
+  return [
+    serve(method.getSignInMethods, async () => ({
+      methods: ["link", ...(openId ? ["openid"] : [])],
+      needsTenant: (await parts.soleTenant.find()) === undefined,
+      ...(openId ? { openidIssuer: openId.issuer } : {}),
+    })),
+    serve(method.askForSignInLink, async (request, { visit, reply }) => {
+      const email = requireEmailAddress("email", request.email);
+      const tenantId = await tenantOf(parts, request.tenantId);
+      const asking = new Sensitive(randomText());
+      reply.setCookie({ name: "asking", value: asking, maxAge: REQUEST_SECONDS });
+      if (await limits.allowsLink(tenantId, email, visit.network)) {
+        await askForLink(parts, tenantId, email, asking, visit);
+      }
+      return {};
+    }),
+    serve(method.takeSignInLink, async ({ link }, { visit, reply }) =>
+      showStarted(parts, reply, await takeLink(parts, link, visit)),
+    ),
+    serve(method.beginOpenIdSignIn, async (request, { reply }) => {
+      if (!openId) throw invalid("method", "must be link: the operator of this server has configured no issuer");
+      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId));
+      reply.setCookie({ name: "openid", value: cookie, maxAge: REQUEST_SECONDS });
+      return { authorizationUrl: url };
+    }),
+  ];
+}
+
+/** Methods about the sign-in of the request. */
+function ofOneself(parts: SignInServiceParts): ServedMethod[] {
+  const { method } = SignInService;
+  return [
+    serve(method.whoAmI, async (_request, call) => {
+      const keys = await parts.keyring.of(call.caller.tenantId);
+      return call.transact(
+        (tx) => identify(tx, keys, personOf(call.caller)),
+        (found) => showIdentified(parts, found),
+      );
+    }),
+    serve(method.switchTenant, async ({ tenantId }, { caller, visit, reply }) =>
+      showStarted(parts, reply, await switchTenant(parts, caller, asTenantId(tenantId), visit)),
+    ),
+    serve(method.signOut, async (_request, call) => {
+      await call.commit((tx) => endSignIn(tx, call.caller, personOf(call.caller).signInId));
+      call.reply.setCookie({ name: "sign_in", value: undefined, maxAge: 0 });
+      return {};
+    }),
+  ];
+}
+
+function lists(parts: SignInServiceParts): ServedMethod[] {
+  const { method } = SignInService;
+  return [
+    serve(method.listSignIns, async ({ memberId }, call) => {
+      const keys = await parts.keyring.of(call.caller.tenantId);
+      const own = personOf(call.caller);
+      const of = memberId === undefined ? own.memberId : uuidOf(memberId);
+      return call.transact(
+        (tx) => signInsOf(tx, call.caller, keys, of, parts.idleMs),
+        (found) => ({ data: found.map((item) => show(item, own.signInId, parts.idleMs)) }),
+      );
+    }),
+    serve(method.endSignIn, async ({ id }, call) =>
+      call.transact(
+        (tx) => endSignIn(tx, call.caller, uuidOf(id)),
+        () => ({}),
+      ),
+    ),
+  ];
+}
+
+/** @throws {Fault} validation_failed if the vault has several tenants and the request names none. */
+async function tenantOf({ soleTenant }: SignInServiceParts, given: string | undefined): Promise<TenantId> {
+  if (given !== undefined) return asTenantId(given);
+  const only = await soleTenant.find();
+  if (!only) throw invalid("tenant_id", "must be given: this server has several tenants");
+  return only;
+}
+
+function asTenantId(text: string): TenantId {
+  const id = uuidOf(text);
+  if (!isTenantId(id) || id === VAULT) throw invalid("tenant_id", "must be the id of a tenant");
+  return id;
+}
+
+/** Answers with a sign-in that has just begun, whose cookie it sets. */
+async function showStarted(parts: SignInServiceParts, reply: Reply, started: StartedSignIn) {
+  const { tenantId, memberId, id: signInId, token } = started;
+  const keys = await parts.keyring.of(tenantId);
+  const found = await parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
+    identify(tx, keys, { memberId, signInId }),
+  );
+  reply.setCookie({ name: "sign_in", value: token, maxAge: SIGN_IN_SECONDS });
+  return showIdentified(parts, found);
+}
+
+function showIdentified({ services, idleMs }: SignInServiceParts, found: Identified) {
+  const { tenantId, tenantName, person, profile, signIn } = found;
+  const { email, firstName, lastName } = profile;
+  return {
+    ...{ tenantId, tenantName, memberId: person.memberId, userId: person.userId, role: person.role },
+    ...(email === undefined ? {} : { email }),
+    ...(firstName === undefined ? {} : { firstName }),
+    ...(lastName === undefined ? {} : { lastName }),
+    operations: [...operationsOf(person.role, services)],
+    signIn: show(signIn, person.signInId, idleMs),
+  };
+}
+
+function show({ id, memberId, method, address, client, ...times }: SignIn, current: string, idleMs: number) {
+  const idleEnd = Math.min(times.lastSeenAt.getTime() + idleMs, times.expiresAt.getTime());
+  return {
+    ...{ id, memberId, method, address, client, current: id === current },
+    createdAt: timestampFromDate(times.createdAt),
+    lastSeenAt: timestampFromDate(times.lastSeenAt),
+    idleEndAt: timestampFromDate(new Date(idleEnd)),
+    expiresAt: timestampFromDate(times.expiresAt),
+  };
+}

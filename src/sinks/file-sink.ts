@@ -1,0 +1,87 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { type LogSink, type SinkRecord, sinkFailure } from "./sink.js";
+
+export interface FileSinkOptions {
+  readonly path: string;
+  /** A file that has grown beyond this is renamed, and a new one begun. */
+  readonly bytes: number;
+  /** How many renamed files are kept; 0 keeps all. */
+  readonly kept: number;
+}
+
+const TAIL_BYTES = 64 * 1024;
+
+/** Lines of JSON in a file, on its disk before the position moves. */
+export class FileSink implements LogSink {
+  readonly name = "file";
+  readonly unsureForMs = 0;
+  readonly #options: FileSinkOptions;
+  #handle: FileHandle | undefined;
+
+  constructor(options: FileSinkOptions) {
+    this.#options = options;
+  }
+
+  async send(records: readonly SinkRecord[]): Promise<void> {
+    try {
+      const handle = await this.#open();
+      await handle.appendFile(records.map(({ fields }) => `${JSON.stringify(fields)}\n`).join(""));
+      await handle.datasync();
+      const { size } = await handle.stat();
+      if (size >= this.#options.bytes) await this.#rotate();
+    } catch (error) {
+      // What was written in part is cut off when the file is opened again.
+      await this.close();
+      throw sinkFailure("the file of CLOAKROOM_AUDIT_FILE cannot be written", error);
+    }
+  }
+
+  takeLost(): boolean {
+    return false;
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close().catch(() => {});
+  }
+
+  /** The open file, unless another program has renamed or removed it since. */
+  async #open(): Promise<FileHandle> {
+    const { path } = this.#options;
+    if (this.#handle) {
+      const [mine, named] = await Promise.all([this.#handle.stat(), stat(path).catch(() => undefined)]);
+      if (named && named.ino === mine.ino && named.dev === mine.dev) return this.#handle;
+      await this.close();
+    }
+    const { O_APPEND, O_CREAT, O_RDWR } = constants;
+    const handle = await open(path, O_APPEND | O_CREAT | O_RDWR, 0o600);
+    this.#handle = handle;
+    await cutTornLine(handle);
+    return handle;
+  }
+
+  async #rotate(): Promise<void> {
+    const { path, kept } = this.#options;
+    await this.close();
+    await rename(path, `${path}.${new Date().toISOString().replaceAll(":", "-")}`);
+    const folder = await open(dirname(path), constants.O_RDONLY);
+    await folder.sync().finally(() => folder.close());
+    if (kept === 0) return;
+    const prefix = `${basename(path)}.`;
+    const isRotated = (name: string) => /^\d{4}-\d\d-\d\dT[\d.-]+Z$/.test(name.slice(prefix.length));
+    const names = (await readdir(dirname(path))).filter((name) => name.startsWith(prefix) && isRotated(name));
+    for (const name of names.sort().slice(0, -kept)) await rm(join(dirname(path), name), { force: true });
+  }
+}
+
+/** A crash may leave the beginning of a line. Its row is sent again. */
+async function cutTornLine(handle: FileHandle): Promise<void> {
+  const { size } = await handle.stat();
+  const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
+  await handle.read(tail, 0, tail.length, size - tail.length);
+  const end = tail.lastIndexOf(0x0a) + 1;
+  if (end < tail.length && (end > 0 || size === tail.length)) await handle.truncate(size - tail.length + end);
+}

@@ -1,0 +1,55 @@
+/** The kinds of sinks. A server has at most one of each. */
+export const SINKS = ["file", "syslog", "otlp"] as const;
+export type SinkName = (typeof SINKS)[number];
+
+export const OUTCOMES = ["allowed", "denied", "failed"] as const;
+
+/** A row or a seal of a tenant's log, for any sink. */
+export interface SinkRecord {
+  /** The row's id, or that of the tenant and the number of the seal: the same if it is sent twice. */
+  readonly id: string;
+  /** ISO 8601 with six digits of a second. */
+  readonly time: string;
+  /** Such as `token.read`. */
+  readonly name: string;
+  readonly outcome: (typeof OUTCOMES)[number];
+  readonly message: string;
+  /** 32 hexadecimal digits. */
+  readonly traceId: string | undefined;
+  /** All fields, in the order of exports. */
+  readonly fields: Readonly<Record<string, string | number | null>>;
+}
+
+/** A receiver of the log that the operator configured. */
+export interface LogSink {
+  readonly name: SinkName;
+  /** How long a sent record may still be lost with its connection, in milliseconds. 0: sent is received. */
+  readonly unsureForMs: number;
+  /**
+   * Sends records in order. Once it returns, the receiver has them, except for {@link unsureForMs}.
+   * @throws {SinkFailed} if not all were sent. The same records will be sent again.
+   */
+  send(records: readonly SinkRecord[]): Promise<void>;
+  /** Whether a connection has ended since the last call, with what was unsure on it. */
+  takeLost(): boolean;
+  close(): Promise<void>;
+}
+
+/** A receiver does not take records. The reason consists of fixed words and codes. */
+export class SinkFailed extends Error {
+  override readonly name = "SinkFailed";
+  /** How long the receiver asks to wait, in milliseconds. */
+  readonly waitMs: number | undefined;
+
+  constructor(reason: string, waitMs?: number) {
+    super(reason);
+    this.waitMs = waitMs;
+  }
+}
+
+/** A failure of the system in fixed words. */
+export function sinkFailure(doing: string, error: unknown): SinkFailed {
+  if (error instanceof SinkFailed) return error;
+  const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+  return new SinkFailed(`${doing}${code}`);
+}

@@ -1,0 +1,352 @@
+import { mkdtemp, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { createServer as createTlsServer } from "node:tls";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { TenantId } from "../../src/base/ids.js";
+import { Sensitive } from "../../src/crypto/sensitive.js";
+import { logSinkJob } from "../../src/jobs/log-sinks.js";
+import type { Job } from "../../src/jobs/schedule.js";
+import { FileSink } from "../../src/sinks/file-sink.js";
+import { OtlpSink } from "../../src/sinks/otlp-sink.js";
+import type { LogSink, SinkName } from "../../src/sinks/sink.js";
+import { SyslogSink } from "../../src/sinks/syslog-sink.js";
+import { createAuthority } from "../egress/certificates.js";
+import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
+
+let ledger: Ledger;
+const ends: (() => Promise<unknown>)[] = [];
+beforeAll(async () => {
+  ledger = await openLedger();
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+afterAll(() => ledger?.[Symbol.asyncDispose]());
+
+const DAY = 24 * 60 * MINUTE;
+
+interface Sending {
+  readonly job: Job;
+  readonly lag: number[];
+  readonly states: (string | undefined)[];
+  readonly failed: unknown[];
+  run(): Promise<void>;
+}
+
+function sendingTo(sink: LogSink): Sending {
+  const [lag, states, failed]: [number[], (string | undefined)[], unknown[]] = [[], [], []];
+  const job = logSinkJob({
+    ...{ database: ledger.database, clock: ledger.clock, sink },
+    onLag: (_, seconds) => lag.push(seconds),
+    onState: (_, problem) => states.push(problem),
+    onFailure: (_, error) => failed.push(error),
+  });
+  ends.push(async () => job.end?.());
+  return { job, lag, states, failed, run: () => job.run(new AbortController().signal) };
+}
+
+/** A tenant with 4 rows in one minute, 3 in the next, and their seals. */
+async function sealedTenant(sink: SinkName): Promise<TenantId> {
+  ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+  const tenantId = await ledger.newTenant();
+  await sealMore(tenantId, 3, sink);
+  return tenantId;
+}
+
+async function sealMore(tenantId: TenantId, rows: number, sink: SinkName): Promise<void> {
+  ledger.clock.time += MINUTE;
+  await ledger.log(tenantId, rows);
+  ledger.clock.time += 3 * MINUTE;
+  const { database, keyring, history } = ledger;
+  expect((await ledger.runJob({ server: { database, keyring, history, sinks: [sink] } })).failed).toEqual([]);
+}
+
+const idsOf = async (tenantId: TenantId) =>
+  (await ledger.rows<{ id: string }>(tenantId, "select id from audit_logs order by created_at, id")).map(
+    ({ id }) => id,
+  );
+
+describe("a file", () => {
+  const newPath = async () => join(await mkdtemp(join(tmpdir(), "sink-")), "audit.jsonl");
+  const linesIn = async (path: string) =>
+    (await readFile(path, "utf8"))
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+  const kindsIn = async (path: string) => (await linesIn(path)).map(({ kind }) => kind);
+
+  it("gets each row once, each minute followed by its seal", async () => {
+    const path = await newPath();
+    const tenantId = await sealedTenant("file");
+    const sending = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
+    await sending.run();
+    expect(await kindsIn(path)).toEqual([...["row", "row", "row", "row", "seal"], ...["row", "row", "row", "seal"]]);
+    const lines = await linesIn(path);
+    expect(lines.filter(({ kind }) => kind === "row").map(({ id }) => id)).toEqual(await idsOf(tenantId));
+    expect(lines[0]).toMatchObject({ tenant_id: tenantId, outcome: "allowed", operation: "create" });
+    expect(lines.at(-1)).toMatchObject({ kind: "seal", number: 2, rows: 3, body: expect.any(String) });
+    await sealMore(tenantId, 2, "file");
+    await sending.run();
+    expect((await kindsIn(path)).slice(9)).toEqual(["row", "row", "seal"]);
+    await sending.run();
+    expect(await linesIn(path)).toHaveLength(12);
+    expect([sending.lag, sending.states, sending.failed]).toEqual([[0, 0, 0], [], []]);
+  });
+
+  it("continues after a crash in the middle of a line", async () => {
+    const path = await newPath();
+    await writeFile(path, '{"kind":"row"}\n{"kind":"ro');
+    await sealedTenant("file");
+    await sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 })).run();
+    expect((await kindsIn(path)).slice(0, 3)).toEqual(["row", "row", "row"]);
+  });
+
+  it("is renamed once it is large, and the oldest are removed", async () => {
+    const path = await newPath();
+    const tenantId = await sealedTenant("file");
+    const sending = sendingTo(new FileSink({ path, bytes: 1_000, kept: 2 }));
+    for (let round = 0; round < 4; round += 1) {
+      await sending.run();
+      await sealMore(tenantId, 3, "file");
+    }
+    const names = await readdir(join(path, ".."));
+    expect(names).toHaveLength(2);
+    expect(names[0]).toMatch(/^audit\.jsonl\.\d{4}-\d\d-\d\dT/);
+  });
+
+  it("that another program renames is begun again", async () => {
+    const path = await newPath();
+    const tenantId = await sealedTenant("file");
+    const sending = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
+    await sending.run();
+    await rename(path, `${path}.1`);
+    await sealMore(tenantId, 1, "file");
+    await sending.run();
+    expect(await kindsIn(path)).toEqual(["row", "seal"]);
+  });
+
+  it("that cannot be written delays the log, which retention keeps for it", async () => {
+    const path = await newPath();
+    await writeFile(path, "");
+    const { time } = ledger.clock;
+    ledger.clock.time = time - 40 * DAY;
+    const tenantId = await sealedTenant("file");
+    const broken = sendingTo(new FileSink({ path: join(path, "nowhere"), bytes: 1e9, kept: 0 }));
+    await broken.run();
+    expect(broken.states).toEqual([expect.stringContaining("CLOAKROOM_AUDIT_FILE cannot be written (ENOTDIR)")]);
+    ledger.clock.time += 35 * DAY;
+    const retain = async () => {
+      const { database, keyring, history } = ledger;
+      ledger.clock.time += DAY;
+      await ledger.runJob({ retentionDays: 30, server: { database, keyring, history, sinks: ["file"] } });
+    };
+    await retain();
+    expect(await idsOf(tenantId)).toHaveLength(7);
+    await broken.job.end?.();
+    await sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 })).run();
+    const sent = (await linesIn(path)).filter(({ tenant_id }) => tenant_id === tenantId);
+    expect(sent).toHaveLength(9);
+    await retain();
+    expect(await idsOf(tenantId)).toEqual([]);
+    ledger.clock.time = time;
+  });
+});
+
+/** A syslog server that reads frames with octet counts. */
+async function syslogServer(tls?: { readonly key: string; readonly cert: string }) {
+  const messages: string[] = [];
+  const sockets = new Set<Socket>();
+  const onConnection = (socket: Socket) => {
+    let rest: Buffer = Buffer.alloc(0);
+    sockets.add(socket);
+    socket
+      .on("error", () => {})
+      .on("data", (chunk: Buffer) => {
+        rest = Buffer.concat([rest, chunk]);
+        for (;;) {
+          const length = /^(\d+) /.exec(rest.toString("latin1", 0, 10));
+          const start = length?.[0].length ?? 0;
+          const size = Number(length?.[1]);
+          if (!length || rest.length < start + size) return;
+          messages.push(rest.toString("utf8", start, start + size));
+          rest = rest.subarray(start + size);
+        }
+      });
+  };
+  const server: Server = tls ? createTlsServer(tls, onConnection) : createServer(onConnection);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  ends.push(async () => {
+    cut();
+    server.close();
+  });
+  return { port, messages, cut };
+}
+
+describe("a syslog server", () => {
+  const received = (messages: readonly string[], tenantId: TenantId, count: number) =>
+    expect.poll(() => messages.filter((message) => message.includes(tenantId)).length, { timeout: 5_000 }).toBe(count);
+
+  it("gets messages of RFC 5424 over TCP, and all of them again after a lost connection", async () => {
+    const { port, messages, cut } = await syslogServer();
+    const tenantId = await sealedTenant("syslog");
+    const sending = sendingTo(new SyslogSink({ host: "127.0.0.1", port, isTls: false, ca: undefined }));
+    await sending.run();
+    await received(messages, tenantId, 9);
+    const [id = ""] = await idsOf(tenantId);
+    expect(messages[0]).toMatch(
+      /^<110>1 \d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z \S+ cloakroom \d+ \w+\.create \[cloakroom@32473 kind="row" tenant_id="/,
+    );
+    expect(messages[0]).toContain(`id="${id}"`);
+    expect(messages[8]).toMatch(
+      / log\.minute \[.* body="cloakroom\/audit-seal\/1 tenant .* signature="[\w+/=]+"\] Log sealed$/s,
+    );
+    // The position is stored only once the connection has lasted.
+    expect(await ledger.rows(tenantId, "select 1 from audit_sinks")).toEqual([]);
+    await sending.run();
+    expect(messages).toHaveLength(9);
+    cut();
+    await sealMore(tenantId, 1, "syslog");
+    await expect
+      .poll(
+        async () => {
+          await sending.run();
+          return messages.length;
+        },
+        { timeout: 10_000, interval: 300 },
+      )
+      .toBeGreaterThanOrEqual(9 + 11);
+    expect(new Set(messages.map((message) => / id="([^"]+)"/.exec(message)?.[1])).size).toBeGreaterThanOrEqual(8);
+  });
+
+  it("is checked over TLS by the certificates that are given", async () => {
+    const authority = await createAuthority();
+    const { port, messages } = await syslogServer(await authority.issue([], ["127.0.0.1"]));
+    const tenantId = await sealedTenant("syslog");
+    const options = { host: "127.0.0.1", port, isTls: true };
+    const untrusting = sendingTo(new SyslogSink({ ...options, ca: undefined }));
+    await untrusting.run();
+    expect(untrusting.states).toEqual([
+      expect.stringContaining("CLOAKROOM_AUDIT_SYSLOG does not take messages (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"),
+    ]);
+    await untrusting.job.end?.();
+    const sending = sendingTo(new SyslogSink({ ...options, ca: authority.pem }));
+    await sending.run();
+    await received(messages, tenantId, 9);
+  });
+});
+
+describe("an OTLP receiver", () => {
+  type Handler = (body: Received, response: ServerResponse, request: IncomingMessage) => void;
+  interface Received {
+    readonly resourceLogs: readonly {
+      readonly scopeLogs: readonly { readonly logRecords: readonly Readonly<Record<string, unknown>>[] }[];
+    }[];
+  }
+  async function receiver(handle: Handler): Promise<string> {
+    const server = createHttpServer(async (request, response) => {
+      handle(JSON.parse(await text(request)), response, request);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    ends.push(async () => server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/logs`;
+  }
+  const recordsOf = ({ resourceLogs }: Received) =>
+    resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap((scope) => scope.logRecords));
+
+  it("gets rows as log records, and is asked again when it says so", async () => {
+    const seen: Readonly<Record<string, unknown>>[] = [];
+    let refusals = 1;
+    const url = await receiver((body, response, request) => {
+      if (refusals > 0) {
+        refusals -= 1;
+        return void response.writeHead(503, { "retry-after": "0" }).end("{}");
+      }
+      expect(request.headers.authorization).toBe("Bearer secret");
+      seen.push(...recordsOf(body));
+      response.setHeader("content-type", "application/json").end("{}");
+    });
+    const tenantId = await sealedTenant("otlp");
+    const headers = new Map([["authorization", new Sensitive("Bearer secret")]]);
+    const sending = sendingTo(new OtlpSink({ url, headers, onRejected: () => {} }));
+    await sending.run();
+    expect(sending.states).toEqual([expect.stringContaining("status 503")]);
+    await sending.run();
+    expect(sending.states.at(-1)).toBeUndefined();
+    expect(seen).toHaveLength(9);
+    expect(seen[0]).toMatchObject({
+      ...{
+        timeUnixNano: expect.stringMatching(/^\d{19}$/),
+        severityNumber: 9,
+        body: { stringValue: expect.any(String) },
+      },
+      eventName: expect.stringMatching(/^cloakroom\.audit\.\w+\.create$/),
+      attributes: expect.arrayContaining([{ key: "cloakroom.tenant_id", value: { stringValue: tenantId } }]),
+    });
+  });
+
+  it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
+    "that responds %j with status 200 is not one, and the log waits",
+    async (answer) => {
+      const url = await receiver((_, response) => void response.end(answer));
+      await sealedTenant("otlp");
+      const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
+      await sending.run();
+      expect(sending.states).toEqual([expect.stringContaining("is no OTLP receiver")]);
+    },
+  );
+
+  it("that fails in the middle of a large minute gets the rest of it, in order", async () => {
+    const received: string[] = [];
+    let large = 0;
+    const url = await receiver((body, response) => {
+      const records = recordsOf(body);
+      large += records.length === 500 ? 1 : 0;
+      if (large === 3) {
+        large += 1;
+        return void response.destroy();
+      }
+      received.push(...records.map(({ attributes }) => JSON.stringify(attributes)));
+      response.end("{}");
+    });
+    ledger.clock.time = Math.ceil(ledger.clock.time / MINUTE) * MINUTE;
+    const tenantId = await ledger.newTenant();
+    await sealMore(tenantId, 1_800, "otlp");
+    const first = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
+    await first.run();
+    expect(first.states).toHaveLength(1);
+    await first.job.end?.();
+    // Another process continues where this one was.
+    await sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} })).run();
+    const ids = received
+      .filter((record) => record.includes(tenantId) && record.includes('{"stringValue":"row"}'))
+      .map((record) => /"cloakroom\.id","value":\{"stringValue":"([^"]+)"/.exec(record)?.[1]);
+    expect(ids).toEqual(await idsOf(tenantId));
+  });
+
+  it("that rejects one record for good gets all others", async () => {
+    const seen = new Set<unknown>();
+    let bad: unknown;
+    const url = await receiver((body, response) => {
+      const times = recordsOf(body).map(({ attributes }) => JSON.stringify(attributes));
+      bad ??= times[2];
+      for (const time of times) if (time !== bad) seen.add(time);
+      const rejected = times.includes(String(bad)) ? 1 : 0;
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ partialSuccess: { rejectedLogRecords: String(rejected) } }));
+    });
+    const rejected: string[] = [];
+    const tenantId = await sealedTenant("otlp");
+    await sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: (id) => rejected.push(id) })).run();
+    expect(seen.size).toBe(8);
+    expect(rejected).toEqual([(await idsOf(tenantId))[2]]);
+  });
+});

@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { inject, vi } from "vitest";
+import { systemClock } from "../../src/base/clock.js";
+import { isTenantId } from "../../src/base/ids.js";
+import { makeOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault } from "../../src/vault/vault.js";
+import { textOf } from "./mail.js";
+import type { Answer } from "./rest.js";
+
+const AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+
+export interface BrowserCall {
+  /** Replaces headers of the vault's own page; undefined: leaves it out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly method?: string;
+}
+
+/** A browser with the vault's page open: it keeps cookies, and sends what a page's fetch() sends. */
+export class TestBrowser {
+  readonly url: string;
+  readonly cookies = new Map<string, string>();
+
+  constructor(url: string = inject("serverUrl")) {
+    this.url = url;
+  }
+
+  /** Calls `SignInService/WhoAmI` and the like over Connect JSON. */
+  async call(operation: string, body: object = {}, { headers = {}, method = "POST" }: BrowserCall = {}) {
+    const all = {
+      "Content-Type": "application/json",
+      "User-Agent": AGENT,
+      "Sec-Fetch-Site": "same-origin",
+      "X-Cloakroom-Console": "1",
+      ...(this.cookies.size > 0 ? { Cookie: this.cookieHeader() } : {}),
+      ...headers,
+    };
+    const sent = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const response = await fetch(`${this.url}/cloakroom.v1.${operation}`, {
+      method,
+      headers: sent,
+      ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
+    });
+    return this.#read(response);
+  }
+
+  /** Opens an address, without following a redirect. */
+  async open(address: string, headers: Readonly<Record<string, string>> = {}, method = "GET"): Promise<Answer> {
+    const cookies = this.cookies.size > 0 ? { Cookie: this.cookieHeader() } : {};
+    const sent = { "User-Agent": AGENT, ...cookies, ...headers };
+    return this.#read(await fetch(address, { method, redirect: "manual", headers: sent }));
+  }
+
+  cookieHeader(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
+  /** The cookie with this part in its name. */
+  cookie(part: string): string | undefined {
+    return [...this.cookies].find(([name]) => name.includes(part))?.[1];
+  }
+
+  async #read(response: Response): Promise<Answer> {
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/Max-Age=0/.test(line)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text };
+  }
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The secrets of the sign-in links that a server without a mail server has written for an address, oldest first. */
+export function signInLinks(email: string, environment: Environment = inject("serverEnvironment")): string[] {
+  const directory = join(environment.CLOAKROOM_DATA_DIR ?? "", "mail");
+  const names = readdirSync(directory).filter((name) => name.endsWith(".eml"));
+  return names
+    .toSorted()
+    .map((name) => readFileSync(join(directory, name), "utf8"))
+    .filter((raw) => raw.includes(`\nTo: ${email}\n`))
+    .flatMap((raw) => /\/console\/sign-in#(lnk_\w+)/.exec(textOf(raw))?.[1] ?? []);
+}
+
+/** Waits for the mailed link after `seen` others. */
+export function nextSignInLink(email: string, seen = 0, environment?: Environment): Promise<string> {
+  return vi.waitFor(
+    () => {
+      const link = signInLinks(email, environment)[seen];
+      if (!link) throw new Error(`no sign-in link has been written for ${email}`);
+      return link;
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+}
+
+/** A link of the operator for a member, as `cloakroom members sign-in-link` makes it. */
+export async function operatorLink(
+  tenantId: string,
+  email: string,
+  environment: Environment = inject("serverEnvironment"),
+): Promise<string> {
+  if (!isTenantId(tenantId)) throw new Error("not the id of a tenant");
+  const config = readConfig(environment);
+  await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
+  const keys = await vault.keyring.of(tenantId);
+  const member = await vault.database.ordinary.run(tenantId, "unguarded", (tx) => memberWithAddress(tx, keys, email));
+  if (!member) throw new Error(`${email} is no member`);
+  return (await makeOperatorLink(vault, tenantId, member.id)).reveal();
+}
+
+/** A browser in which a member is signed in, by a link of the operator. */
+export async function signedIn(
+  tenantId: string,
+  email: string,
+  url?: string,
+  environment?: Environment,
+): Promise<TestBrowser> {
+  const browser = new TestBrowser(url);
+  const link = await operatorLink(tenantId, email, environment);
+  const { status, body } = await browser.call("SignInService/TakeSignInLink", { link });
+  if (status !== 200) throw new Error(`signing in answered ${status}: ${JSON.stringify(body)}`);
+  return browser;
+}
