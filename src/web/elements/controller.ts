@@ -124,10 +124,6 @@ class Controller {
         if (ORDER.includes(from.type) && next) send(next, { type: "focus" });
         return;
       }
-      case "focused":
-        // On iOS each frame believes that it still has the focus (braintree-web 137).
-        for (const field of this.#fields.values()) if (field !== from) send(field, { type: "blur" });
-        return;
       case "filled":
         if (from.type !== "cardNumber") return;
         for (const field of this.#ofType(message.field)) send(field, { type: "fill", text: message.text });

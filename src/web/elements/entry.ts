@@ -4,7 +4,9 @@ import type { ErrorCode, Texts } from "./locales.js";
 /** An input with its label and error. */
 export interface Entry {
   readonly input: HTMLInputElement;
-  readonly parts: readonly HTMLElement[];
+  readonly label: HTMLLabelElement;
+  /** Holds label, input and error. */
+  readonly box: HTMLElement;
   reading(): Reading;
   /** The error as shown, if any. */
   shownError(): ErrorCode | undefined;
@@ -41,6 +43,9 @@ export function createEntry(
   label.htmlFor = input.id;
   label.textContent = options.label;
   input.setAttribute("aria-describedby", error.id);
+  const box = document.createElement("div");
+  box.className = `entry ${options.className}`;
+  box.append(label, input, error);
   let shown: ErrorCode | undefined;
   const show = (code: ErrorCode | undefined) => {
     shown = code;
@@ -61,7 +66,7 @@ export function createEntry(
   keepFormatted(input, kind, changed);
   show(undefined);
   return {
-    ...{ input, parts: [label, input, error] },
+    ...{ input, label, box },
     reading: () => kind.read(input.value),
     shownError: () => shown,
     judge(isSubmitted) {
@@ -92,7 +97,6 @@ function createInput(kind: EntryKind, options: EntryOptions): HTMLInputElement {
   input.setAttribute("autocorrect", "off");
   input.required = options.isRequired;
   input.setAttribute("aria-required", String(options.isRequired));
-  input.className = options.className;
   input.classList.toggle("is-digits", kind.isDigits);
   return input;
 }

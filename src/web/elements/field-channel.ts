@@ -6,7 +6,6 @@ export type ToField =
   | { readonly type: "value"; readonly call: number }
   | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
   | { readonly type: "focus" }
-  | { readonly type: "blur" }
   /** A browser filled this in for the field, in the number's frame. */
   | { readonly type: "fill"; readonly text: string }
   | {
@@ -22,6 +21,5 @@ export type ToController =
   | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
   /** Complete: the next field may have the focus. */
   | { readonly type: "full" }
-  | { readonly type: "focused" }
   | { readonly type: "filled"; readonly field: FilledType; readonly text: string }
   | { readonly type: "read"; readonly call: number; readonly token: string; readonly path: string };

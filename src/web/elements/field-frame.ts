@@ -36,7 +36,6 @@ export interface FieldHooks {
   onCodeLengths(lengths: readonly number[]): void;
   /** A person has completed the frame. */
   onFull(): void;
-  onFocus(): void;
   /** A browser has filled in another field's part of a card. */
   onFilled(type: FilledType, text: string): void;
 }
@@ -119,9 +118,9 @@ function reporter(parts: readonly Part[], texts: Texts, { send }: FieldHooks): (
   };
 }
 
-function relabel({ input, parts: [shown] }: Entry, { label, placeholder, isDisabled }: EntryOptions): void {
-  Object.assign(input, { placeholder, disabled: isDisabled });
-  if (shown) shown.textContent = label;
+function relabel(entry: Entry, { label, placeholder, isDisabled }: EntryOptions): void {
+  Object.assign(entry.input, { placeholder, disabled: isDisabled });
+  entry.label.textContent = label;
 }
 
 /** Puts the inputs into a form, which browsers and password managers fill as one. */
@@ -136,15 +135,8 @@ function attach(
   form.addEventListener("submit", (event) => event.preventDefault());
   for (const { entry } of parts) {
     const { input } = entry;
-    let isFocused = false;
-    input.addEventListener("focus", () => {
-      isFocused = true;
-      hooks.onFocus();
-      hooks.send({ type: "focus" });
-    });
+    input.addEventListener("focus", () => hooks.send({ type: "focus" }));
     input.addEventListener("blur", () => {
-      if (!isFocused) return;
-      isFocused = false;
       entry.judge(false);
       report();
       hooks.send({ type: "blur" });
@@ -153,7 +145,7 @@ function attach(
       if (key === "Enter") hooks.send({ type: "submit" });
       if (key === "Escape") hooks.send({ type: "escape" });
     });
-    form.append(...entry.parts);
+    form.append(entry.box);
   }
   form.append(...hidden);
   document.body.replaceChildren(form);

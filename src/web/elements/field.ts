@@ -34,7 +34,6 @@ function startField(context: FrameContext, init: InitMessage, page: MessagePort)
     send,
     onCodeLengths: (lengths) => tell({ type: "codeLengths", lengths }),
     onFull: () => tell({ type: "full" }),
-    onFocus: () => tell({ type: "focused" }),
     onFilled: (field, text) => tell({ type: "filled", field, text }),
   });
   const greet = pairWithController(context, (port) => {
@@ -75,9 +74,6 @@ function obey(frame: FieldFrame, message: ToField, tell: (message: ToController)
       break;
     case "focus":
       frame.focus();
-      break;
-    case "blur":
-      frame.blur();
       break;
     case "fill":
       frame.fill(message.text);
