@@ -90,7 +90,7 @@ export async function listApplications(
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
 
-/** Replaces name, permissions, rules and allowed origins. The type cannot change. */
+/** Replaces name, permissions and rules, and the allowed origins if the draft has them. The type cannot change. */
 export async function replaceApplication(
   tx: Transaction,
   keys: TenantKeys,
@@ -101,7 +101,7 @@ export async function replaceApplication(
   const found = await find(tx, keys, id);
   if (!found) throw notFound("application");
   requireOwn(caller, found.createdBy);
-  const rights = namedRights(found.type, draft);
+  const rights = namedRights(found.type, { allowedOrigins: found.allowedOrigins, ...draft });
   requireGrantable(caller, found.type, rights);
   const actor = actorOf(caller);
   tx.enqueue(raiseAuthRevision, tx.tenantId);

@@ -1,3 +1,4 @@
+import type { Value } from "@bufbuild/protobuf/wkt";
 import {
   ApplicationKeyService,
   ApplicationService,
@@ -28,6 +29,7 @@ import { NOTHING, type ServedMethod, serve } from "./call.js";
 import { explainAccess } from "./explain-access.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
+import { toJson } from "./value.js";
 
 export function applicationService(keyring: Keyring): ServedMethod[] {
   return [...applicationReads(keyring), ...applicationChanges(keyring)];
@@ -86,7 +88,8 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
       method.updateApplication,
       async ({ id, name, permissions, rules, allowedOrigins }, call) => {
         const keys = await keyring.of(call.caller.tenantId);
-        const draft = { name, permissions, rules: rules.map(ruleDraft), allowedOrigins };
+        const origins = originsIn(allowedOrigins);
+        const draft = { name, permissions, rules: rules.map(ruleDraft), ...(origins && { allowedOrigins: origins }) };
         return call.transact(
           (tx) => replaceApplication(tx, keys, call.caller, uuidOf(id), draft),
           (changed) => show(call.caller.tenantId, changed),
@@ -172,6 +175,22 @@ function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
 }
 
 /** The answer without its key, for repeats with another key than the first request's. */
+const MOST_ORIGINS = 50;
+const LONGEST_ORIGIN = 300;
+
+/** Undefined keeps the stored origins. @throws {Fault} validation_failed */
+function originsIn(value: Value | undefined): readonly string[] | undefined {
+  const origins = value && toJson(value, "allowed_origins");
+  if (origins === undefined || origins === null) return undefined;
+  if (!Array.isArray(origins) || origins.length > MOST_ORIGINS) {
+    throw invalid("allowed_origins", `must be a list of at most ${MOST_ORIGINS} origins`);
+  }
+  return origins.map((origin, index) => {
+    if (typeof origin === "string" && origin.length <= LONGEST_ORIGIN) return origin;
+    throw invalid(`allowed_origins[${index}]`, `must be a string of at most ${LONGEST_ORIGIN} characters`);
+  });
+}
+
 function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
   return answer;
 }

@@ -4,6 +4,7 @@ import { compareWith } from "./against.js";
 import { startBenchServer } from "./bench-server.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureEcho } from "./floors.js";
+import { hostedFieldTimes } from "./hosted-fields.js";
 import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
 import { listRows } from "./lists.js";
 import { manyTenantRows } from "./many-tenants.js";
@@ -64,5 +65,9 @@ table.add(await measureEcho());
   await using server = await startBenchServer({ CLOAKROOM_EGRESS_ALLOW: "127.0.0.1" });
   await runnerMemory(server);
   await streamedMemory(server);
+}
+{
+  await using server = await startBenchServer();
+  await hostedFieldTimes(server);
 }
 if (options.json) writeFileSync(options.json, `${JSON.stringify(table.rows, undefined, 2)}\n`);

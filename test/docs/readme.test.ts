@@ -1,8 +1,9 @@
-// Needs: curl
+// Needs: curl, chromium
 import { readFileSync } from "node:fs";
-import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
+import { openServed, typeCard } from "./support/served-page.js";
 import { WalkThrough } from "./support/walk-through.js";
 
 describe("the README, as it is written", () => {
@@ -35,23 +36,20 @@ describe("the README, as it is written", () => {
     expect(JSON.parse(await readme.type())).toMatchObject({ id: expect.any(String), type: "card" });
   });
 
-  it("creates a page's key; its snippet bundles and tokenizes a card", async () => {
+  it("creates a page's key; its page tokenizes a card", async () => {
     await readme.type(read("key"));
     const publicKey = readme.variable("PUBLIC_KEY") ?? "";
     expect(publicKey).toMatch(/^key_prod_pub_/);
-    const [, snippet = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync("README.md", "utf8")) ?? [];
-    const page = snippet.replace('"..."', JSON.stringify(publicKey)).replace("http://127.0.0.1:8080", tenant.url);
-    const { outputFiles } = await build({
-      stdin: { contents: `${page}\nexport { token };`, resolveDir: ".", loader: "ts" },
-      ...{ bundle: true, format: "esm", write: false, logLevel: "silent" },
-    });
-    const [file] = outputFiles;
-    const { token } = await import(
-      `data:text/javascript;base64,${Buffer.from(file?.contents ?? "").toString("base64")}`
-    );
+    const [, snippet = ""] = /```html\n([\s\S]*?)```/.exec(readFileSync("README.md", "utf8")) ?? [];
+    const html = snippet.replace('"..."', JSON.stringify(publicKey)).replaceAll("http://127.0.0.1:8080", tenant.url);
+    await using browser = await launchBrowser();
+    const page = await openServed(browser, "http://localhost:4000", html);
+    await typeCard(page, "4242424242424242");
+    const printed = page.waitForEvent("console", (message) => message.type() === "log");
+    await page.click("#pay");
     const backEnd = await tenant.backEnd();
-    expect((await backEnd("GET", `/tokens/${token.id}`)).body.data).toEqual({
-      ...{ number: "4242424242424242", expiration_month: 12, expiration_year: 2030 },
+    expect((await backEnd("GET", `/tokens/${(await printed).text()}`)).body.data).toEqual({
+      ...{ number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" },
     });
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { prepareApplication } from "../../src/access/applications.js";
+import { prepareApplication, replaceApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
 import { createSession, prepareAuthorization } from "../../src/access/session.js";
@@ -165,6 +165,25 @@ describe("a tenant of an earlier release", () => {
       select (select count(definition) from applications) + (select count(proof) from application_keys)
         + (select count(rights) from sessions) + (select count(label) from proxies) as sealed`);
     expect(Number(rows[0]?.sealed)).toBe(0);
+  });
+
+  it("cannot store the origins of hosted fields yet, and says what to do", async () => {
+    const keys = await newServer().keyring.of(tenantId);
+    const draft = {
+      name: "Shop",
+      permissions: ["token:create"],
+      rules: [],
+      allowedOrigins: ["https://shop.example.com"],
+    };
+    const manager = await authenticate(managementKey);
+    const refusal = { code: "unprocessable", message: expect.stringContaining("run `cloakroom keys rotate`") };
+    await expect(async () =>
+      run(prepareApplication(keys, actorOf(manager), "public", draft, true)),
+    ).rejects.toMatchObject(refusal);
+    const rows = await inTenant<{ id: Uuid }>("select id from applications where type = 'public'");
+    const [page] = rows;
+    if (!page) throw new Error("the tenant has no public application");
+    await expect(run((tx) => replaceApplication(tx, keys, manager, page.id, draft))).rejects.toMatchObject(refusal);
   });
 
   it("has all of them sealed by a rotation of its keys, and works meanwhile", async () => {

@@ -1,5 +1,6 @@
 import { ElementsError } from "./error.js";
 import { fieldsOf, type OpenFrame, openFrame } from "./frame.js";
+import { LABELS } from "./labels.js";
 import type {
   ElementOptions,
   FieldCommand,
@@ -13,7 +14,7 @@ import type {
 
 /** Options of an element: those of its frame, and how the page shows it. */
 export interface CreateOptions extends ElementOptions {
-  /** CSS height of the frame. Default: 2.5rem, and 4rem with `showError`. It never depends on what is typed. */
+  /** CSS height of the frame. By default it has place for the inputs, and for errors with `showError`. */
   readonly height?: string;
 }
 
@@ -184,7 +185,11 @@ export class SecureElement {
     if (this.#place !== place || this.#mounts !== mount) return;
     this.#frame = openFrame(place, {
       ...{ baseUrl: this.#group.baseUrl, keyName, type: this.type, nonce: this.#group.nonce, id: this.$element },
-      ...{ title: this.#options.label ?? TITLES[this.type], isHidden: false },
+      ...{
+        title: this.#options.label ?? LABELS[this.#group.locale][this.type],
+        locale: this.#group.locale,
+        isHidden: false,
+      },
       init: () => this.#init(place),
       onPort: (port) => {
         this.#port = port;
@@ -256,18 +261,18 @@ export class SecureElement {
   }
 
   get #height(): string {
-    return this.#options.height ?? (this.#options.showError ? "4rem" : "2.5rem");
+    const { height, showError } = this.#options;
+    if (height !== undefined) return height;
+    if (this.type !== "card") return showError ? "4rem" : "2.5rem";
+    // In a narrow place a card has two lines, and an error may have two.
+    const isNarrow = (this.#place?.clientWidth ?? NARROW) < NARROW;
+    if (showError) return isNarrow ? "9.5rem" : "5.5rem";
+    return isNarrow ? "5rem" : "2.5rem";
   }
 }
 
-const TITLES: Readonly<Record<FieldType, string>> = {
-  cardNumber: "Card number",
-  cardExpirationDate: "Expiration date",
-  cardVerificationCode: "Verification code",
-  card: "Card",
-  text: "Secure field",
-  reveal: "Protected value",
-};
+/** Below this width, in CSS pixels, the frame of a card breaks its line. */
+const NARROW = 352;
 
 /** The options of an element that its frame gets. */
 function frameOptions({ height: _, ...options }: CreateOptions): ElementOptions {

@@ -1,5 +1,5 @@
 import { ElementsError } from "./error.js";
-import { type InitMessage, PROTOCOL } from "./protocol.js";
+import { type InitMessage, type Locale, PROTOCOL } from "./protocol.js";
 
 /** A frame that has loaded but sent nothing by then was refused by the browser, which tells the page nothing else. */
 const SILENCE_MS = 3_000;
@@ -13,6 +13,8 @@ export interface FrameOptions {
   readonly nonce: string;
   readonly id: string;
   readonly title: string;
+  /** The language of the notice that takes the place of a refused frame. */
+  readonly locale: Locale;
   readonly isHidden: boolean;
   init(): Omit<InitMessage, "cloakroom" | "nonce" | "id">;
   /** A channel to the frame; again if the frame was loaded again, because the page moved it. */
@@ -42,7 +44,7 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
     removeEventListener("message", hear);
     // biome-ignore lint/suspicious/noConsole: the developer of the page has no other way to learn of it
     console.error(`Cloakroom: ${message}`);
-    if (!options.isHidden) iframe.src = `${baseUrl}/elements/v1/notice`;
+    if (!options.isHidden) iframe.src = `${baseUrl}/elements/v1/notice?locale=${options.locale}`;
     options.onFailure(new ElementsError({ code, message }));
   };
   const hear = (event: MessageEvent) => {

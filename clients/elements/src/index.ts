@@ -2,6 +2,7 @@ import { type CreateOptions, type ElementGroup, SecureElement } from "./element.
 import { ElementsError } from "./error.js";
 import { fieldsOf, type OpenFrame, openFrame } from "./frame.js";
 import { keyNameOf } from "./key-name.js";
+import { LABELS } from "./labels.js";
 import {
   type CallError,
   type ControllerCommand,
@@ -82,6 +83,8 @@ class Group implements ElementGroup, Elements {
   readonly #key: string;
   readonly #elements = new Set<SecureElement>();
   readonly #calls = new Map<number, { resolve(value: unknown): void; reject(error: ElementsError): void }>();
+  /** Calls without options, by their body. */
+  readonly #running = new Map<string, Promise<unknown>>();
   #count = 0;
   #frame: OpenFrame | undefined;
   #controller: Promise<MessagePort> | undefined;
@@ -114,8 +117,16 @@ class Group implements ElementGroup, Elements {
     return element;
   }
 
-  async tokenize(body: Body, { signal, idempotencyKey = randomHex(16) }: TokenizeOptions = {}): Promise<unknown> {
-    return this.#call((call) => ({ type: "tokenize", call, body: plainBody(body), idempotencyKey }), signal);
+  tokenize(body: Body, options?: TokenizeOptions): Promise<unknown> {
+    const plain = plainBody(body);
+    if (options) return this.#tokenize(plain, options);
+    // A second click while the first one's call runs creates no further token.
+    const text = JSON.stringify(plain);
+    const running = this.#running.get(text);
+    if (running) return running;
+    const call = this.#tokenize(plain, {}).finally(() => this.#running.delete(text));
+    this.#running.set(text, call);
+    return call;
   }
 
   async createSession(): Promise<{ readonly nonce: string; readonly expiresAt: string }> {
@@ -168,7 +179,7 @@ class Group implements ElementGroup, Elements {
     return new Promise<MessagePort>((resolve, reject) => {
       this.#frame = openFrame(document.body, {
         ...{ baseUrl: this.baseUrl, keyName, type: "controller", nonce: this.nonce, id: "controller" },
-        ...{ title: "Secure connection", isHidden: true },
+        ...{ title: LABELS[this.locale].controller, locale: this.locale, isHidden: true },
         init: () => ({ locale: this.locale, dir: "ltr", colorScheme: "normal", options: {}, key: this.#key }),
         onPort: (port) => {
           port.onmessage = ({ data }) => this.#hear(data);
@@ -177,6 +188,10 @@ class Group implements ElementGroup, Elements {
         onFailure: reject,
       });
     });
+  }
+
+  #tokenize(body: unknown, { signal, idempotencyKey = randomHex(16) }: TokenizeOptions): Promise<unknown> {
+    return this.#call((call) => ({ type: "tokenize", call, body, idempotencyKey }), signal);
   }
 
   async #call(make: (call: number) => ControllerCommand, signal?: AbortSignal): Promise<unknown> {

@@ -2,13 +2,14 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FramePasses, parseKeyName } from "../../access/frame-passes.js";
 import { Fault } from "../../base/fault.js";
-import { escaped } from "../../base/html.js";
 import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import type { Observation, Observe } from "../observation.js";
 import { parentSpanIn, traceOf } from "../trace.js";
+import { messagePage } from "./message-page.js";
+import { registerNotice } from "./notice.js";
 import { IMMUTABLE, sendFile } from "./send-file.js";
-import type { WebBuild, WebFile } from "./web-build.js";
+import type { WebBuild } from "./web-build.js";
 import { documentOf, pageHeaders } from "./web-page.js";
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
@@ -37,7 +38,7 @@ const FRAME_HEADERS = {
 /** Serves the loader of hosted fields and their frames, without a key. */
 export function registerElements(app: FastifyInstance, build: WebBuild, passes: FramePasses, observe: Observe): void {
   registerLoader(app, build);
-  registerNotice(app, build);
+  registerNotice(app, build, FRAME_HEADERS);
   app.get(FRAME, PORTAL, async (request, reply) => {
     const observation = observe({
       ...{ rpc: "LoadFrame", route: FRAME },
@@ -128,27 +129,3 @@ const LOADER_HEADERS = {
   "access-control-allow-origin": "*",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
-
-/** Shown in place of a frame that the browser refused. Says so in any page; has no script, input or data. */
-function registerNotice(app: FastifyInstance, build: WebBuild): void {
-  const styles: WebFile | undefined = build.files.get(build.entry("elements/notice").file);
-  const style = styles?.content.toString() ?? "";
-  const hash = createHash("sha256").update(style).digest("base64");
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; form-action 'none'; base-uri 'none'; frame-ancestors *`;
-  const page = messagePage("This field cannot be shown in this page.", style);
-  app.get("/elements/v1/notice", PORTAL, (_request, reply) =>
-    reply
-      .headers({ ...OWN_PAGE_HEADERS, ...FRAME_HEADERS, "content-security-policy": policy })
-      .type("text/html; charset=utf-8")
-      .send(page),
-  );
-}
-
-function messagePage(text: string, style = ""): string {
-  return `<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${escaped(text)}</title>${style === "" ? "" : `<style>${style}</style>`}</head>
-<body><p>${escaped(text)}</p></body>
-</html>
-`;
-}

@@ -124,6 +124,10 @@ class Controller {
         if (ORDER.includes(from.type) && next) send(next, { type: "focus" });
         return;
       }
+      case "filled":
+        if (from.type !== "cardNumber") return;
+        for (const field of this.#ofType(message.field)) send(field, { type: "fill", text: message.text });
+        return;
       case "read":
         void this.#read(from, message);
     }

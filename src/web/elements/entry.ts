@@ -4,7 +4,9 @@ import type { ErrorCode, Texts } from "./locales.js";
 /** An input with its label and error. */
 export interface Entry {
   readonly input: HTMLInputElement;
-  readonly parts: readonly HTMLElement[];
+  readonly label: HTMLLabelElement;
+  /** Holds label, input and error. */
+  readonly box: HTMLElement;
   reading(): Reading;
   /** The error as shown, if any. */
   shownError(): ErrorCode | undefined;
@@ -41,6 +43,9 @@ export function createEntry(
   label.htmlFor = input.id;
   label.textContent = options.label;
   input.setAttribute("aria-describedby", error.id);
+  const box = document.createElement("div");
+  box.className = `entry ${options.className}`;
+  box.append(label, input, error);
   let shown: ErrorCode | undefined;
   const show = (code: ErrorCode | undefined) => {
     shown = code;
@@ -61,7 +66,7 @@ export function createEntry(
   keepFormatted(input, kind, changed);
   show(undefined);
   return {
-    ...{ input, parts: [label, input, error] },
+    ...{ input, label, box },
     reading: () => kind.read(input.value),
     shownError: () => shown,
     judge(isSubmitted) {
@@ -92,13 +97,13 @@ function createInput(kind: EntryKind, options: EntryOptions): HTMLInputElement {
   input.setAttribute("autocorrect", "off");
   input.required = options.isRequired;
   input.setAttribute("aria-required", String(options.isRequired));
-  input.className = options.className;
   input.classList.toggle("is-digits", kind.isDigits);
   return input;
 }
 
 /** Formats while a person types. The caret stays behind the character that it was behind. */
 function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyped: boolean) => void): void {
+  input.addEventListener("beforeinput", (event) => insertFormatted(input, kind, event));
   input.addEventListener("beforeinput", (event) => {
     const { selectionStart: start, selectionEnd: end } = input;
     if (event.inputType !== "deleteContentBackward" || start === null || start !== end) return;
@@ -121,6 +126,22 @@ function keepFormatted(input: HTMLInputElement, kind: EntryKind, changed: (isTyp
   };
   input.addEventListener("input", format);
   input.addEventListener("compositionend", format);
+}
+
+/**
+ * Inserts what is typed together with the gaps beside it, as one edit of the browser: setting the value would break undo.
+ * An edit that changes other parts of the text too is left to the formatting afterwards.
+ */
+function insertFormatted(input: HTMLInputElement, kind: EntryKind, event: InputEvent): void {
+  const { value, selectionStart: start, selectionEnd: end } = input;
+  const { data } = event;
+  if (event.inputType !== "insertText" || event.isComposing || data === null || start === null || end === null) return;
+  const [before, after] = [value.slice(0, start), value.slice(end)];
+  const text = kind.format(before + data + after);
+  const piece = text.slice(start, text.length - after.length);
+  if (piece === data || before + piece + after !== text) return;
+  // Fires this event again, with a text that needs nothing.
+  if (document.execCommand("insertText", false, piece)) event.preventDefault();
 }
 
 /** Digits of other scripts count as the ASCII digits that replace them. */

@@ -1,10 +1,13 @@
 import type { EntryValue } from "./entry-kinds.js";
+import type { FilledType } from "./hidden-inputs.js";
 
 /** Between a field and the controller, over a port that the controller made. */
 export type ToField =
   | { readonly type: "value"; readonly call: number }
   | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
   | { readonly type: "focus" }
+  /** A browser filled this in for the field, in the number's frame. */
+  | { readonly type: "fill"; readonly text: string }
   | {
       readonly type: "read";
       readonly call: number;
@@ -18,4 +21,5 @@ export type ToController =
   | { readonly type: "codeLengths"; readonly lengths: readonly number[] }
   /** Complete: the next field may have the focus. */
   | { readonly type: "full" }
+  | { readonly type: "filled"; readonly field: FilledType; readonly text: string }
   | { readonly type: "read"; readonly call: number; readonly token: string; readonly path: string };

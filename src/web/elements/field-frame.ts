@@ -8,6 +8,7 @@ import {
   textKind,
   verificationCodeKind,
 } from "./entry-kinds.js";
+import { createHiddenInputs, type FilledType } from "./hidden-inputs.js";
 import { TEXTS, type Texts } from "./locales.js";
 import { applyStyle } from "./styles.js";
 
@@ -21,6 +22,8 @@ export interface FieldFrame {
   focus(): void;
   blur(): void;
   clear(): void;
+  /** Takes what a browser filled in elsewhere. What a person has typed stays. */
+  fill(text: string): void;
   /** Shows what is wrong, as after a submit. */
   judge(): void;
   update(options: ElementOptions): void;
@@ -33,6 +36,8 @@ export interface FieldHooks {
   onCodeLengths(lengths: readonly number[]): void;
   /** A person has completed the frame. */
   onFull(): void;
+  /** A browser has filled in another field's part of a card. */
+  onFilled(type: FilledType, text: string): void;
 }
 
 interface Part {
@@ -75,6 +80,10 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
     clear() {
       for (const { entry } of parts) entry.setText("");
     },
+    fill(text) {
+      const [only] = parts;
+      if (only?.entry.input.value === "") only.entry.setText(text);
+    },
     judge() {
       for (const { entry } of parts) entry.judge(true);
       report();
@@ -93,7 +102,7 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
   };
   const warn = (message: string) => hooks.send({ type: "warning", message });
   applyStyle(sheet, options.style, warn);
-  attach(parts, hooks, report);
+  attach(parts, hooks, report, type === "cardNumber" ? createHiddenInputs(hooks.onFilled) : []);
   return frame;
 }
 
@@ -109,13 +118,18 @@ function reporter(parts: readonly Part[], texts: Texts, { send }: FieldHooks): (
   };
 }
 
-function relabel({ input, parts: [shown] }: Entry, { label, placeholder, isDisabled }: EntryOptions): void {
-  Object.assign(input, { placeholder, disabled: isDisabled });
-  if (shown) shown.textContent = label;
+function relabel(entry: Entry, { label, placeholder, isDisabled }: EntryOptions): void {
+  Object.assign(entry.input, { placeholder, disabled: isDisabled });
+  entry.label.textContent = label;
 }
 
 /** Puts the inputs into a form, which browsers and password managers fill as one. */
-function attach(parts: readonly Part[], hooks: FieldHooks, report: () => void): void {
+function attach(
+  parts: readonly Part[],
+  hooks: FieldHooks,
+  report: () => void,
+  hidden: readonly HTMLInputElement[],
+): void {
   const form = document.createElement("form");
   form.noValidate = true;
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -131,8 +145,9 @@ function attach(parts: readonly Part[], hooks: FieldHooks, report: () => void): 
       if (key === "Enter") hooks.send({ type: "submit" });
       if (key === "Escape") hooks.send({ type: "escape" });
     });
-    form.append(...entry.parts);
+    form.append(entry.box);
   }
+  form.append(...hidden);
   document.body.replaceChildren(form);
 }
 

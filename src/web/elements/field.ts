@@ -1,5 +1,12 @@
 import "./frame.css";
-import type { FieldCommand, FieldEvent, InitMessage } from "../../../clients/elements/src/protocol.js";
+import { LABELS } from "../../../clients/elements/src/labels.js";
+import {
+  FIELD_TYPES,
+  type FieldCommand,
+  type FieldEvent,
+  type FieldType,
+  type InitMessage,
+} from "../../../clients/elements/src/protocol.js";
 import type { ToController, ToField } from "./field-channel.js";
 import { createFieldFrame, type FieldFrame } from "./field-frame.js";
 import { type FrameContext, openFrame } from "./frame-context.js";
@@ -9,10 +16,15 @@ import { createRevealFrame } from "./reveal-frame.js";
 openFrame((context, init, page) => {
   document.documentElement.lang = init.locale;
   document.documentElement.dir = init.dir;
+  document.title = init.options.label ?? LABELS[init.locale][fieldTypeOf(context.type)];
   document.documentElement.style.colorScheme = init.colorScheme;
   if (context.type === "reveal") startReveal(context, init, page);
   else startField(context, init, page);
 });
+
+function fieldTypeOf(type: string): FieldType {
+  return FIELD_TYPES.find((known) => known === type) ?? "text";
+}
 
 function startField(context: FrameContext, init: InitMessage, page: MessagePort): void {
   const send = (event: FieldEvent) => page.postMessage(event);
@@ -22,6 +34,7 @@ function startField(context: FrameContext, init: InitMessage, page: MessagePort)
     send,
     onCodeLengths: (lengths) => tell({ type: "codeLengths", lengths }),
     onFull: () => tell({ type: "full" }),
+    onFilled: (field, text) => tell({ type: "filled", field, text }),
   });
   const greet = pairWithController(context, (port) => {
     controller = port;
@@ -61,6 +74,9 @@ function obey(frame: FieldFrame, message: ToField, tell: (message: ToController)
       break;
     case "focus":
       frame.focus();
+      break;
+    case "fill":
+      frame.fill(message.text);
       break;
   }
 }

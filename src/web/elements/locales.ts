@@ -1,3 +1,4 @@
+import { LABELS } from "../../../clients/elements/src/labels.js";
 import type { FieldType, Locale } from "../../../clients/elements/src/protocol.js";
 
 export const ERROR_CODES = ["required", "incomplete", "invalid", "expired", "unsupported"] as const;
@@ -22,14 +23,7 @@ export function labelOf({ labels }: Texts, type: FieldType): string {
 
 export const TEXTS: Readonly<Record<Locale, Texts>> = {
   en: {
-    labels: {
-      cardNumber: "Card number",
-      cardExpirationDate: "Expiration date",
-      cardVerificationCode: "Verification code",
-      card: "Card",
-      text: "Text",
-      reveal: "Protected value",
-    },
+    labels: LABELS.en,
     expirationPlaceholder: "MM / YY",
     errors: {
       required: "This field is required.",
@@ -41,14 +35,7 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     ...{ show: "Show", hide: "Hide", copy: "Copy", copied: "Copied", hidden: "Hidden", failed: "Not available" },
   },
   de: {
-    labels: {
-      cardNumber: "Kartennummer",
-      cardExpirationDate: "Gültig bis",
-      cardVerificationCode: "Prüfnummer",
-      card: "Karte",
-      text: "Text",
-      reveal: "Geschützter Wert",
-    },
+    labels: LABELS.de,
     expirationPlaceholder: "MM / YY",
     errors: {
       required: "Dieses Feld ist erforderlich.",
@@ -61,14 +48,7 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     ...{ hidden: "Verborgen", failed: "Nicht verfügbar" },
   },
   fr: {
-    labels: {
-      cardNumber: "Numéro de carte",
-      cardExpirationDate: "Date d’expiration",
-      cardVerificationCode: "Code de sécurité",
-      card: "Carte",
-      text: "Texte",
-      reveal: "Valeur protégée",
-    },
+    labels: LABELS.fr,
     expirationPlaceholder: "MM / YY",
     errors: {
       required: "Ce champ est obligatoire.",
@@ -81,14 +61,7 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     failed: "Indisponible",
   },
   es: {
-    labels: {
-      cardNumber: "Número de tarjeta",
-      cardExpirationDate: "Fecha de caducidad",
-      cardVerificationCode: "Código de seguridad",
-      card: "Tarjeta",
-      text: "Texto",
-      reveal: "Valor protegido",
-    },
+    labels: LABELS.es,
     expirationPlaceholder: "MM / YY",
     errors: {
       required: "Este campo es obligatorio.",
@@ -101,14 +74,7 @@ export const TEXTS: Readonly<Record<Locale, Texts>> = {
     failed: "No disponible",
   },
   ar: {
-    labels: {
-      cardNumber: "رقم البطاقة",
-      cardExpirationDate: "تاريخ الانتهاء",
-      cardVerificationCode: "رمز التحقق",
-      card: "البطاقة",
-      text: "نص",
-      reveal: "قيمة محمية",
-    },
+    labels: LABELS.ar,
     expirationPlaceholder: "MM / YY",
     errors: {
       required: "هذا الحقل مطلوب.",

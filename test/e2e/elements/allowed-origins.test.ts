@@ -21,9 +21,30 @@ describe("the allowed origins of an application", () => {
     expect((await tenant.manage("PUT", path, { body: replaced })).body.allowed_origins).toEqual([
       "https://other.example.com",
     ]);
-    const without = await tenant.manage("PUT", path, { body: PUBLIC });
+    const without = await tenant.manage("PUT", path, { body: { ...PUBLIC, allowed_origins: [] } });
     expect(without.status).toBe(200);
     expect(without.body).not.toHaveProperty("allowed_origins");
+  });
+
+  it("are kept by a PUT of a client that does not know them", async () => {
+    const origins = ["https://shop.example.com"];
+    const { body } = await create({ allowed_origins: origins });
+    for (const definition of [PUBLIC, { ...PUBLIC, allowed_origins: null }]) {
+      const { status, body: changed } = await tenant.manage("PUT", `/applications/${body.id}`, { body: definition });
+      expect([status, changed.allowed_origins]).toEqual([200, origins]);
+    }
+    const wrong = [
+      [{ allowed_origins: "https://a.example" }, { allowed_origins: ["must be a list of at most 50 origins"] }],
+      [{ allowed_origins: [7] }, { "allowed_origins[0]": ["must be a string of at most 300 characters"] }],
+      [
+        { allowed_origins: ["https://a.example/"] },
+        { "allowed_origins[0]": [expect.stringContaining("as browsers do")] },
+      ],
+    ];
+    for (const [given, errors] of wrong) {
+      const refused = await tenant.manage("PUT", `/applications/${body.id}`, { body: { ...PUBLIC, ...given } });
+      expect([refused.status, refused.body.errors]).toEqual([400, errors]);
+    }
   });
 
   it.each([

@@ -1,4 +1,5 @@
 // Needs: chromium
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -22,6 +23,7 @@ async function openCard(options = ""): Promise<Page> {
 }
 
 const inputOf = async (page: Page, type: string) => (await fieldFrame(page, type)).locator("input").first();
+const REQUIRED = "This field is required.";
 const lastChange = (page: Page, field: string) =>
   page.evaluate<Record<string, unknown>>(
     `window.events.filter((event) => event.type === "change" && event.field === ${JSON.stringify(field)}).at(-1) ?? {}`,
@@ -59,6 +61,17 @@ describe("typing a card number", () => {
     },
   );
 
+  it("can be undone and redone with the browser's keys", async () => {
+    const page = await openCard();
+    const input = await inputOf(page, "cardNumber");
+    await input.pressSequentially("42424242");
+    await input.press("Control+z");
+    expect(await input.inputValue()).toBe("");
+    await input.press("Control+Shift+z");
+    expect(await input.inputValue()).toBe("4242 4242");
+    await page.close();
+  });
+
   it("tells the code's field the brand, and moves the focus on", async () => {
     const page = await openCard();
     await (await inputOf(page, "cardNumber")).pressSequentially("378282246310005");
@@ -94,7 +107,7 @@ describe("errors", () => {
   it("appear on leaving, in the language of the group, and go when the entry is right", async () => {
     const page = await openCard(', locale: "de"');
     const frame = await fieldFrame(page, "cardNumber");
-    const input = frame.locator("input");
+    const input = frame.locator("#field");
     await input.pressSequentially("4242424242424241");
     expect(await input.getAttribute("aria-invalid")).toBeNull();
     await input.blur();
@@ -186,6 +199,16 @@ describe("a field", () => {
     await page.close();
   });
 
+  it("has its name in the title of its frame and document, in the language of the group", async () => {
+    const page = await openCard(', locale: "fr"');
+    const frame = await fieldFrame(page, "cardVerificationCode");
+    const titles = await page.evaluate<string[]>(`[...document.querySelectorAll("iframe")].map(({ title }) => title)`);
+    expect(titles).toEqual(expect.arrayContaining(["Numéro de carte", "Code de sécurité", "Connexion sécurisée"]));
+    // The page labels the node in English.
+    expect(await frame.title()).toBe("Verification code");
+    await page.close();
+  });
+
   it("can be unmounted while it loads, mounted again, and destroyed twice", async () => {
     const page = await openCard();
     await fieldFrame(page, "cardNumber");
@@ -237,6 +260,42 @@ describe("a field", () => {
   });
 });
 
+describe("a narrow, dark page", () => {
+  it("shows a whole card number with its errors below, and all with enough contrast", async () => {
+    const page = await browser.newPage({ colorScheme: "dark", viewport: { width: 320, height: 640 } });
+    await page.goto(
+      shop.page(`<!doctype html><html lang="en"><title>Shop</title><meta name="viewport" content="width=device-width">
+        <style>:root { color-scheme: light dark }</style><div id="card"></div>
+        <script src="${vaultUrl}/elements/v1/elements.js"></script><script>
+        const group = cloakroom.elements({ baseUrl: "${vaultUrl}", publicKey: "${shop.publicKey}" });
+        const card = group.create("card", { showError: true });
+        window.mounted = card.mount("#card");
+        </script>`),
+    );
+    const frame = await fieldFrame(page, "card");
+    await frame.locator("input").first().fill("4242424242424242");
+    await page.evaluate("group.tokenize({ type: 'card', data: card }).catch(() => {})");
+    await expect.poll(() => frame.locator(".error").allTextContents()).toEqual(["", REQUIRED, REQUIRED]);
+    const places = await frame.evaluate(`(() => {
+      const boxes = [...document.querySelectorAll(".entry")].map((entry) => [entry.querySelector("input"), entry.querySelector(".error")]);
+      return {
+        below: boxes.every(([input, error]) => error.getBoundingClientRect().top >= input.getBoundingClientRect().bottom),
+        whole: boxes[0][0].scrollWidth <= boxes[0][0].clientWidth,
+        fits: document.documentElement.scrollHeight <= innerHeight,
+      };
+    })()`);
+    expect(places).toEqual({ below: true, whole: true, fits: true });
+    await frame.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+    // The frame is transparent, for which axe would take white. The page's canvas is this dark in Chromium.
+    await frame.evaluate(`document.documentElement.style.background = "#121212"`);
+    const found = `axe.run(document, { runOnly: ["color-contrast"] }).then(({ violations }) => violations.flatMap(({ nodes }) => nodes.map(({ html, any }) => html + any[0].message)))`;
+    expect(await frame.evaluate(found)).toEqual([]);
+    const colour = await frame.evaluate(`getComputedStyle(document.querySelectorAll(".error")[1]).color`);
+    expect(colour).toBe("rgb(255, 180, 171)");
+    await page.close();
+  });
+});
+
 describe("accessibility", () => {
   it("axe finds nothing to object to, in the page and its frames, also with errors", async () => {
     const page = await openCard(', locale: "en"');
@@ -246,7 +305,7 @@ describe("accessibility", () => {
     for (const frame of page.frames()) {
       if (frame.url().includes("type=controller")) continue;
       // Frames enforce Trusted Types and a policy: the script runs as the test's own, not as the page's.
-      await frame.evaluate((await import("node:fs")).readFileSync(axe, "utf8"));
+      await frame.evaluate(readFileSync(axe, "utf8"));
       const found = await frame.evaluate<{ id: string; help: string }[]>(
         `axe.run(document, { iframes: false, rules: { region: { enabled: ${frame === page.mainFrame()} }, "page-has-heading-one": { enabled: false }, "landmark-one-main": { enabled: false } } }).then(({ violations }) => violations.map(({ id, help }) => ({ id, help })))`,
       );

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { cardBrands } from "../../../src/tokens/types/card-brand.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
 const url = inject("serverUrl");
@@ -196,6 +197,25 @@ describe("the loader", () => {
   });
 });
 
+describe("the notice", () => {
+  it.each([
+    ["de", "Dieses Feld kann auf dieser Seite nicht angezeigt werden."],
+    ["fr", "Ce champ ne peut pas être affiché dans cette page."],
+    ["es", "Este campo no se puede mostrar en esta página."],
+    ["en", "This field cannot be shown in this page."],
+    ["constructor", "This field cannot be shown in this page."],
+  ])("is in the language of the group: %s", async (locale, text) => {
+    const page = await (await fetch(`${url}/elements/v1/notice?locale=${locale}`)).text();
+    expect(page).toContain(`<html lang="${locale === "constructor" ? "en" : locale}">`);
+    expect(page).toContain(`<p>${text}</p>`);
+  });
+
+  it("runs from right to left in Arabic", async () => {
+    const page = await (await fetch(`${url}/elements/v1/notice?locale=ar`)).text();
+    expect(page).toContain('<html lang="ar" dir="rtl">');
+  });
+});
+
 describe("the bundles", () => {
   const manifest = JSON.parse(readFileSync("dist/web/manifest.json", "utf8"));
   const { outputs } = JSON.parse(readFileSync("dist/web/meta.json", "utf8"));
@@ -217,5 +237,21 @@ describe("the bundles", () => {
       .flatMap(([, output]) => Object.keys(Object(output).inputs));
     const packages = inputs.filter((path) => path.startsWith("node_modules/")).map((path) => path.split("/")[1]);
     expect([...new Set(packages)]).toEqual(["credit-card-type"]);
+  });
+
+  it("keep nothing in the browser", () => {
+    for (const name of ["elements/elements", "elements/field", "elements/controller"]) {
+      expect(readFileSync(`dist/web/${manifest[name].file}`, "utf8")).not.toMatch(
+        /localStorage|sessionStorage|indexedDB|cookie|caches\b|BroadcastChannel/,
+      );
+    }
+  });
+
+  it("name the brands that tokens do, and those in the guide", async () => {
+    const { types } = (await import("credit-card-type")).default;
+    const others = Object.values(types).filter((brand) => !cardBrands.some((named) => named === brand));
+    const [, listed = ""] =
+      /of brands that tokens do not name: ([^.]*)\./.exec(readFileSync("docs/elements.md", "utf8")) ?? [];
+    expect([...listed.matchAll(/`([a-z-]+)`/g)].map(([, brand]) => brand).toSorted()).toEqual(others.toSorted());
   });
 });

@@ -25,9 +25,9 @@ async function open(address: string): Promise<{ page: Page; console: string[] }>
 }
 
 async function typeCard(page: Page, number: string): Promise<void> {
-  await (await fieldFrame(page, "cardNumber")).locator("input").fill(number);
-  await (await fieldFrame(page, "cardExpirationDate")).locator("input").fill("12/31");
-  await (await fieldFrame(page, "cardVerificationCode")).locator("input").fill("987");
+  await (await fieldFrame(page, "cardNumber")).locator("#field").fill(number);
+  await (await fieldFrame(page, "cardExpirationDate")).locator("#field").fill("12/31");
+  await (await fieldFrame(page, "cardVerificationCode")).locator("#field").fill("987");
 }
 
 function nameOf(key: string): string {

@@ -87,6 +87,10 @@ describe("a value in a frame", () => {
     const [read] = await rows(`entity_type=token&entity_id=${token}`);
     const publicId = (await shop.tenant.manage("GET", "/applications/key", { key: shop.publicKey })).body.id;
     expect(read).toMatchObject({ actor_type: "application", actor_id: publicId, operation: "read" });
+    const [created] = (await rows("entity_type=session")).filter(
+      ({ operation }: { operation: string }) => operation === "create",
+    );
+    expect(read.key_id).toBe(created.entity_id);
     const operations = (await rows("entity_type=session")).map(({ operation }: { operation: string }) => operation);
     expect(operations).toEqual(expect.arrayContaining(["authorize", "create"]));
     await page.close();

@@ -21,9 +21,9 @@ async function open(address: string): Promise<Page> {
 }
 
 async function typeCard(page: Page, number: string): Promise<void> {
-  await (await fieldFrame(page, "cardNumber")).locator("input").pressSequentially(number);
-  await (await fieldFrame(page, "cardExpirationDate")).locator("input").pressSequentially("1231");
-  await (await fieldFrame(page, "cardVerificationCode")).locator("input").pressSequentially("123");
+  await (await fieldFrame(page, "cardNumber")).locator("#field").pressSequentially(number);
+  await (await fieldFrame(page, "cardExpirationDate")).locator("#field").pressSequentially("1231");
+  await (await fieldFrame(page, "cardVerificationCode")).locator("#field").pressSequentially("123");
 }
 
 describe("a card in a shop's page", () => {

@@ -1402,8 +1402,8 @@ export interface UpdateApplicationInput {
   readonly permissions?: readonly string[] | undefined;
   /** Required without permissions. */
   readonly rules?: readonly AccessRuleInput[] | undefined;
-  /** For public applications. Replaces all of them, as the other fields do. */
-  readonly allowedOrigins?: readonly string[] | undefined;
+  /** For public applications: a list of at most 50 origins, which replaces the stored ones. Omitted or null keeps them, for clients that do not know this field; an empty list removes them. */
+  readonly allowedOrigins?: JsonInput | undefined;
 }
 
 export interface UpdateMemberInput {

@@ -11,7 +11,7 @@ import { Screen } from "../../components/screen.js";
 import { Pairs, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
-import { draftOf, requestOf } from "./application-draft.js";
+import { draftOf, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
 
@@ -63,7 +63,7 @@ function Rights({ application }: { application: Application }) {
         isNew={false}
         submitText="Save"
         change={update}
-        onSubmit={(draft) => update.run({ ...requestOf(draft), id }, () => setEditing(false))}
+        onSubmit={(draft) => update.run({ ...updateOf(draft), id }, () => setEditing(false))}
       />
     );
   }

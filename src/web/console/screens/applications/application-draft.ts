@@ -1,3 +1,5 @@
+import { fromJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Application } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
 
 export type ApplicationType = "private" | "public" | "management";
@@ -64,4 +66,10 @@ export function requestOf({ name, permissions, rules, origins }: ApplicationDraf
     })),
     allowedOrigins: origins.split(/\s+/).filter((origin) => origin !== ""),
   };
+}
+
+/** The same for a change, in which absent origins would keep the former ones. */
+export function updateOf(draft: ApplicationDraft) {
+  const { allowedOrigins, ...request } = requestOf(draft);
+  return { ...request, allowedOrigins: fromJson(ValueSchema, allowedOrigins) };
 }

@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { FramePasses, parseKeyName } from "../../src/access/frame-passes.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
+import { newTenant, type TestTenant } from "../support/tenant.js";
+
+const MINUTE = 60_000;
+const SHOP = "https://shop.example.com";
+
+const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
+let vault: Vault;
+let tenant: TestTenant;
+let publicKey: string;
+beforeAll(async () => {
+  const config = readConfig(inject("serverEnvironment"));
+  [vault, tenant] = await Promise.all([openVault({ config, as: "command", announce: () => {}, clock }), newTenant()]);
+  const definition = { name: "Shop", type: "public", permissions: ["token:create"], allowed_origins: [SHOP] };
+  publicKey = (await tenant.manage("POST", "/applications", { body: definition })).body.key;
+});
+afterAll(() => vault?.[Symbol.asyncDispose]());
+
+function nameOf(key: string): string {
+  const [, , kind, tenantPart] = key.split("_");
+  return `${kind}_${tenantPart}_${createHash("sha256").update(key).digest("base64url")}`;
+}
+
+async function passFor(passes: FramePasses, key: string): Promise<string | undefined> {
+  const name = parseKeyName(nameOf(key));
+  if (!name) throw new Error("the key has no name");
+  const issued = await passes.issue(name);
+  return issued && `${issued.pass} ${nameOf(key)} ${SHOP}`;
+}
+
+describe("a frame's pass", () => {
+  it("is good for twelve hours, and then says what to do", async () => {
+    clock.ahead = 0;
+    const passes = new FramePasses(vault.database, vault.keyring, clock);
+    const pass = (await passFor(passes, publicKey)) ?? "";
+    clock.ahead = (12 * 60 - 1) * MINUTE;
+    await expect(passes.require(pass, publicKey)).resolves.toBeUndefined();
+    clock.ahead = (12 * 60 + 1) * MINUTE;
+    await expect(passes.require(pass, publicKey)).rejects.toMatchObject({
+      code: "permission_denied",
+      message: "The frame that sends this was loaded too long ago. Reload the page.",
+    });
+  });
+
+  it("is not given to the frames of a session that is over, nor is one accepted with its key", async () => {
+    clock.ahead = 0;
+    const { body } = await tenant.manage("POST", "/sessions", { key: publicKey });
+    const passes = new FramePasses(vault.database, vault.keyring, clock);
+    const pass = (await passFor(passes, publicKey)) ?? "";
+    expect(await passFor(passes, body.session_key)).toContain(SHOP);
+    await expect(passes.require(pass, body.session_key)).resolves.toBeUndefined();
+    clock.ahead = 4 * MINUTE;
+    const later = new FramePasses(vault.database, vault.keyring, clock);
+    expect(await passFor(later, body.session_key)).toBeUndefined();
+    await expect(later.require(pass, body.session_key)).rejects.toMatchObject({ code: "permission_denied" });
+  });
+});

@@ -1,0 +1,112 @@
+// Needs: chromium
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { secretNumber } from "../e2e/elements/support/secret-number.js";
+import { launchBrowser } from "../support/browser.js";
+import { newTenant } from "../support/tenant.js";
+
+/** The commands of the README, as it is written. */
+const commands = [...readFileSync("examples/checkout/README.md", "utf8").matchAll(/^node (.*?)(?: &)?$/gm)].map(
+  ([, command = ""]) => command.split(" "),
+);
+
+const folder = mkdtempSync(join(tmpdir(), "cloakroom-shop-"));
+const running: ChildProcess[] = [];
+let browser: Browser;
+let shopUrl: string;
+beforeAll(async () => {
+  const tenant = await newTenant();
+  const [shopPort, acquirerPort] = await Promise.all([freePort(), freePort()]);
+  shopUrl = `http://localhost:${shopPort}`;
+  const file = join(folder, "shop.env");
+  const environment = {
+    ...process.env,
+    ...{ CLOAKROOM_URL: inject("serverUrl"), SHOP_URL: shopUrl, MANAGEMENT_KEY: tenant.managementKey },
+    ...{ ACQUIRER_URL: `http://127.0.0.1:${acquirerPort}`, SHOP_SETTINGS: file },
+  };
+  const [setup = [], ...servers] = commands;
+  await promisify(execFile)(process.execPath, setup, { env: environment });
+  for (const server of servers) {
+    const given = server.map((part) => part.replace("examples/checkout/shop.env", file));
+    running.push(spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] }));
+  }
+  await vi.waitFor(() => fetch(shopUrl), { timeout: 20_000 });
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  for (const program of running) {
+    program.kill();
+    if (program.exitCode === null && program.signalCode === null) await once(program, "exit");
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port }: { port: number } = Object(server.address());
+  server.close();
+  return port;
+}
+
+async function fieldOf(page: Page, type: string) {
+  await expect.poll(() => page.frames().some((frame) => frame.url().includes(`type=${type}#`))).toBe(true);
+  const frame = page.frames().find((candidate) => candidate.url().includes(`type=${type}#`));
+  if (!frame) throw new Error(`the page has no frame of ${type}`);
+  return frame;
+}
+
+/** Opens the shop, types a card and pays. */
+async function pay(number: string, service: string): Promise<{ page: Page; sent: string[] }> {
+  const page = await browser.newPage();
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().startsWith(shopUrl)) sent.push(`${request.url()} ${request.postData()}`);
+  });
+  await page.goto(shopUrl);
+  await (await fieldOf(page, "cardNumber")).locator("#field").pressSequentially(number);
+  await (await fieldOf(page, "cardExpirationDate")).locator("#field").pressSequentially("1231");
+  await (await fieldOf(page, "cardVerificationCode")).locator("#field").pressSequentially("123");
+  await page.selectOption("#service", service);
+  await page.click("#pay");
+  return { page, sent };
+}
+
+const statusOf = (page: Page) => page.locator("#status").textContent();
+
+describe("the sample shop", () => {
+  it.each(["simulator", "acquirer"])(
+    "takes a card by the %s, never receives it, and shows it to its customer",
+    async (service) => {
+      const number = secretNumber();
+      const { page, sent } = await pay(number.digits, service);
+      await expect.poll(() => statusOf(page), { timeout: 15_000 }).toBe("Paid. Thank you.");
+      const frame = await fieldOf(page, "reveal");
+      await expect.poll(() => sent.some((text) => text.includes("/show-card"))).toBe(true);
+      await frame.getByRole("button", { name: "Show" }).click();
+      await expect.poll(() => frame.locator("output").textContent()).toBe(number.digits);
+      expect(sent.filter((text) => number.isIn(text))).toEqual([]);
+      const [, order, nonce] = /"order":"([^"]+)","nonce":"([^"]+)"/.exec(sent.join("\n")) ?? [];
+      const other = await fetch(`${shopUrl}/show-card`, { method: "POST", body: JSON.stringify({ order, nonce }) });
+      expect([other.status, await other.json()]).toEqual([400, { message: "There is no such order." }]);
+      await page.close();
+    },
+  );
+
+  it.each(["simulator", "acquirer"])("takes another card after the %s declined one", async (service) => {
+    const { page } = await pay("4000000000000002", service);
+    await expect.poll(() => statusOf(page), { timeout: 15_000 }).toBe("Your card was declined. Try another one.");
+    await (await fieldOf(page, "cardNumber")).locator("#field").fill(secretNumber().digits);
+    await page.click("#pay");
+    await expect.poll(() => statusOf(page), { timeout: 15_000 }).toBe("Paid. Thank you.");
+    await page.close();
+  });
+});
