@@ -32,7 +32,8 @@ describe("the client's README, as it is written", () => {
       vi.spyOn(console, "log").mockImplementation(print),
       vi.spyOn(console, "error").mockImplementation(print),
     ];
-    const ours = snippets.filter((snippet) => !/client\/(browser|testing)/.test(snippet));
+    // Following the log needs another key, and does not end by itself: see test/e2e/follow-logs.test.ts.
+    const ours = snippets.filter((snippet) => !/client\/(browser|testing)|logs[.]follow/.test(snippet));
     try {
       const exported = await run(`${ours.join("\n")}\nawait vault.close(); export { data, traceId, newest };`);
       expect(exported).toMatchObject({ data: { number: "4242424242424242" }, traceId: expect.any(String) });

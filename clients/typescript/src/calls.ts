@@ -6,7 +6,7 @@ import { type List, listOf, type Page } from "./list.js";
 import { type CloakroomOptions, type InterceptedRequest, type InterceptedResponse, misuse } from "./options.js";
 import { type Effect, Retries } from "./retries.js";
 import { assertComplete, isFields, type Shape } from "./shape.js";
-import type { Attempt, AttemptAnswer, Transport } from "./transport.js";
+import type { AttemptAnswer, Transport } from "./transport.js";
 
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 2;
@@ -31,21 +31,21 @@ interface Answer extends AttemptAnswer {
 
 /** Makes calls: checks and encodes input, sends it as often as is safe, completes answers. Generated classes use it. */
 export class Calls {
-  readonly #transport: Transport;
+  readonly transport: Transport;
   readonly #options: CloakroomOptions;
   readonly #checkKey: (key: string) => void;
   readonly #retries = new Retries();
 
   /** @param checkKey throws for a key that must not be used here. */
   constructor(transport: Transport, options: CloakroomOptions, checkKey: (key: string) => void = () => {}) {
-    this.#transport = transport;
+    this.transport = transport;
     this.#options = options;
     this.#checkKey = checkKey;
     if (typeof options.apiKey === "string") checkKey(options.apiKey);
   }
 
   close(): Promise<void> {
-    return this.#transport.close();
+    return this.transport.close();
   }
 
   /** A call whose answer is one message. */
@@ -98,13 +98,6 @@ export class Calls {
     return listOf(load({}));
   }
 
-  /** What a stream is opened with, and what opens it. */
-  async stream(method: string, input: object, options: CallOptions, end: Deadline): Promise<[Transport, Attempt]> {
-    const headers = await this.#headers(options, undefined, end);
-    const message = encodeInput(input, "", false);
-    return [this.#transport, { method, message, headers, end, timeoutMs: Number.POSITIVE_INFINITY }];
-  }
-
   async #respond<T>(request: Request, read: (message: unknown) => T): Promise<ResponseOf<T>> {
     const { message, headers, attempts } = await this.#run(request);
     return { data: read(message), traceId: headers["bt-trace-id"], headers, attempts };
@@ -118,7 +111,7 @@ export class Calls {
     let mayHaveRun = false;
     try {
       const message = encodeInput(input, special, isPatch);
-      const headers = await this.#headers(options, idempotencyKey, deadline);
+      const headers = await this.headersOf(options, idempotencyKey, deadline);
       for (;;) {
         attempt += 1;
         const outcome = await this.#attempt(method, message, headers, attempt, deadline);
@@ -161,7 +154,7 @@ export class Calls {
       isSent = true;
       if (deadline.ended) throw new AttemptError({ code: deadline.ended, message: "" });
       const sent = { ...seen.headers, ...(key === undefined ? {} : { [KEY_HEADER]: key }) };
-      answer = await this.#transport.send({
+      answer = await this.transport.send({
         ...{ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs },
       });
       return { headers: answer.headers };
@@ -186,7 +179,8 @@ export class Calls {
     }
   }
 
-  async #headers(
+  /** Headers of a call: the key, the trace id, and the caller's own. */
+  async headersOf(
     options: CallOptions,
     idempotencyKey: string | undefined,
     deadline: Deadline,

@@ -1,5 +1,6 @@
 import { type Calls, failureOf } from "./calls.js";
 import { Deadline } from "./deadline.js";
+import { encodeInput } from "./encode.js";
 import { AttemptError, CloakroomError } from "./errors.js";
 import { misuse } from "./options.js";
 import { assertComplete, isFields, type Shape } from "./shape.js";
@@ -60,7 +61,10 @@ export function followed<T>(
   /** The items of one stream. Returns why it ended, if another can follow. */
   async function* once(end: Deadline, onMessage: () => void): AsyncGenerator<T, AttemptError> {
     try {
-      const [transport, attempt] = await calls.stream(method, { ...input, after: cursor }, options, end);
+      const { transport } = calls;
+      const headers = await calls.headersOf(options, undefined, end);
+      const message = encodeInput({ ...input, after: cursor }, "", false);
+      const attempt = { method, message, headers, end, timeoutMs: Number.POSITIVE_INFINITY };
       if (!transport.open) throw misuse("Streams are for Node.");
       for await (const message of transport.open(attempt)) {
         onMessage();

@@ -123,6 +123,7 @@ export const CALLS: Readonly<Record<string, Prepare>> = {
   GetApplicationKey: onKey("GET"),
   DeleteApplicationKey: onKey("DELETE"),
   ListPermissions: manage("GET", "/permissions"),
+  ExplainAccess: manage("POST", "/permissions/explain", { containers: ["/"] }),
 
   CreateToken: ({ backEnd }) => ({
     ...{ caller: backEnd, verb: "POST", path: "/tokens" },

@@ -19,6 +19,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   GetApplicationKey: ["read application_key stored"],
   DeleteApplicationKey: ["delete application_key stored"],
   ListPermissions: [],
+  ExplainAccess: ["list application *"],
 
   CreateToken: ["create card made"],
   GetToken: ["read card stored"],
