@@ -8,17 +8,25 @@ import type { ReadAddress } from "./client-address.js";
 import type { RequestAudit } from "./request-head.js";
 import { traceOf } from "./trace.js";
 
-const readers = new WeakMap<IncomingMessage, ReadAddress>();
+/** What requests tell log rows, and until that is read, how their addresses are read. */
+const audits = new WeakMap<IncomingMessage, ReadAddress | RequestAudit>();
 
 /** Remembers how the address of a request is read. */
 export function openAudit(readAddress: ReadAddress, request: IncomingMessage): void {
-  readers.set(request, readAddress);
+  audits.set(request, readAddress);
 }
 
-/** What a request tells log rows. Its trace id must be assigned already. */
+/** What a request tells log rows, read at first use. Its trace id must be assigned already. */
 export function auditOf(request: IncomingMessage): RequestAudit {
-  const readAddress = readers.get(request);
-  if (!readAddress) throw new Error("a request bypassed the server's entry point");
+  const known = audits.get(request);
+  if (!known) throw new Error("a request bypassed the server's entry point");
+  if (typeof known !== "function") return known;
+  const audit = readAudit(known, request);
+  audits.set(request, audit);
+  return audit;
+}
+
+function readAudit(readAddress: ReadAddress, request: IncomingMessage): RequestAudit {
   const context: AuditContext = {
     ...NO_CONTEXT,
     address: readAddress(request),
