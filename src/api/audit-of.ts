@@ -8,25 +8,22 @@ import type { ReadAddress } from "./client-address.js";
 import type { RequestAudit } from "./request-head.js";
 import { traceOf } from "./trace.js";
 
-interface OpenAudit {
-  readonly readAddress: ReadAddress;
-  /** Absent until it is asked for: many requests write no row. */
-  audit?: RequestAudit;
-}
-
-const opened = new WeakMap<IncomingMessage, OpenAudit>();
+/** What requests tell log rows, and until that is read, how their addresses are read. */
+const audits = new WeakMap<IncomingMessage, ReadAddress | RequestAudit>();
 
 /** Remembers how the address of a request is read. */
 export function openAudit(readAddress: ReadAddress, request: IncomingMessage): void {
-  opened.set(request, { readAddress });
+  audits.set(request, readAddress);
 }
 
-/** What a request tells log rows. Its trace id must be assigned already. Read once: each step of a request asks for it. */
+/** What a request tells log rows, read at first use. Its trace id must be assigned already. */
 export function auditOf(request: IncomingMessage): RequestAudit {
-  const own = opened.get(request);
-  if (!own) throw new Error("a request bypassed the server's entry point");
-  own.audit ??= readAudit(own.readAddress, request);
-  return own.audit;
+  const known = audits.get(request);
+  if (!known) throw new Error("a request bypassed the server's entry point");
+  if (typeof known !== "function") return known;
+  const audit = readAudit(known, request);
+  audits.set(request, audit);
+  return audit;
 }
 
 function readAudit(readAddress: ReadAddress, request: IncomingMessage): RequestAudit {

@@ -67,7 +67,8 @@ export async function collectBody(body: Readable, memory: BodyMemory, limits: Bo
   if (announced !== undefined && announced > maxBytes) throw new BodyTooLarge(maxBytes);
   const expected = announced ?? stepFor(1, maxBytes);
   if (end?.reason !== undefined) throw end.reason;
-  const first = await reservedBefore(end, memory, expected);
+  const reservation = reserved(memory, expected);
+  const first = reservation instanceof Promise ? await grantedBefore(end, reservation) : reservation;
   return new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
 }
 
@@ -100,11 +101,11 @@ export async function collectHead(
  * @throws the reason that ended the reading meanwhile. A reservation granted later is released with the request's other
  * memory.
  */
-async function reservedBefore(end: ReadingEnd | undefined, memory: BodyMemory, bytes: number): Promise<Reservation> {
-  if (!end) return reserved(memory, bytes);
+async function grantedBefore(end: ReadingEnd | undefined, reservation: Promise<Reservation>): Promise<Reservation> {
+  if (!end) return reservation;
   const ended = new Promise<never>((_, reject) => end.listen(reject));
   try {
-    return await Promise.race([reserved(memory, bytes), ended]);
+    return await Promise.race([reservation, ended]);
   } finally {
     end.listen(undefined);
   }
@@ -120,12 +121,18 @@ export function stepFor(size: number, maxBytes: number): number {
 }
 
 /** @throws {IncompleteBody} if the caller disconnects meanwhile. */
-async function reserved(memory: BodyMemory, bytes: number): Promise<Reservation> {
+function reserved(memory: BodyMemory, bytes: number): Reservation | Promise<Reservation> {
   try {
-    return await memory.reserve(bytes);
+    const reservation = memory.reserve(bytes);
+    if (!(reservation instanceof Promise)) return reservation;
+    return reservation.catch((refusal: unknown) => throwRefusal(memory, refusal));
   } catch (refusal) {
-    throw memory.isClosed ? new IncompleteBody() : refusal;
+    return throwRefusal(memory, refusal);
   }
+}
+
+function throwRefusal({ isClosed }: BodyMemory, refusal: unknown): never {
+  throw isClosed ? new IncompleteBody() : refusal;
 }
 
 /** An incomplete body must grow by PROGRESS_BYTES in this time: 6.5 KB/s. */
@@ -189,11 +196,7 @@ class ArrivingBody {
   async collect(end: ReadingEnd | undefined, enough = Number.POSITIVE_INFINITY): Promise<Buffer> {
     this.#enough = enough;
     end?.listen((reason) => this.#whole.reject(reason));
-    this.#body
-      .on("data", this.#take)
-      .once("end", this.#end)
-      .once("error", this.#breakOff)
-      .once("close", this.#breakOff);
+    this.#body.on("data", this.#take).on("end", this.#end).on("error", this.#breakOff).on("close", this.#breakOff);
     // If the caller disconnected, the bytes are lost and the stream emits no further event.
     if (this.#body.closed || this.#body.readableEnded || isAborted(this.#body)) this.#end();
     // Adding a listener does not resume a paused stream.
@@ -211,7 +214,7 @@ class ArrivingBody {
         .off("end", this.#end)
         .off("error", this.#breakOff)
         .off("close", this.#breakOff);
-      this.#body.pause();
+      if (!this.#body.readableEnded) this.#body.pause();
     }
   }
 

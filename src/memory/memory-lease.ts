@@ -26,10 +26,11 @@ export interface RequestMemory {
   /** Records the caller's identity. Existing reservations now count towards its own share. */
   prove(proof: Proof): void;
   /**
-   * Reserves memory for a body of `bodyBytes`. An authenticated caller waits for its share.
+   * Reserves memory for a body of `bodyBytes`. An authenticated caller waits for its share; a promise is returned only
+   * then.
    * @throws {BodyFault} no_memory or waited_too_long.
    */
-  reserve(bodyBytes: number): Promise<Reservation>;
+  reserve(bodyBytes: number): Reservation | Promise<Reservation>;
   /** The same without waiting. @throws {BodyFault} no_memory. */
   reserveNow(bodyBytes: number): Reservation;
 }
@@ -60,7 +61,7 @@ export const UNCOUNTED: RequestMemory = {
   isClosed: false,
   allowance: ALLOWANCES.key,
   prove: () => {},
-  reserve: async () => NO_RESERVATION,
+  reserve: () => NO_RESERVATION,
   reserveNow: () => NO_RESERVATION,
 };
 
@@ -94,12 +95,16 @@ export class MemoryLease implements RequestMemory {
     if (before) for (const { pool, bytes } of this.#reserved) pool.move(before, this.#heldBy(), bytes);
   }
 
-  async reserve(bodyBytes: number): Promise<Reservation> {
+  reserve(bodyBytes: number): Reservation | Promise<Reservation> {
     if (!this.#proof) return this.reserveNow(bodyBytes);
     if (this.#isClosed) return NO_RESERVATION;
     const { pool, bytes } = this.#placeFor(bodyBytes);
     const reservation = pool.reserve(this.#heldBy(), bytes);
-    if (reservation !== true) await this.#granted(reservation);
+    return reservation === true ? this.#keep(pool, bytes) : this.#keepOnceGranted(reservation, pool, bytes);
+  }
+
+  async #keepOnceGranted(reservation: PendingReservation, pool: MemoryPool, bytes: number): Promise<Reservation> {
+    await this.#granted(reservation);
     if (!this.#isClosed) return this.#keep(pool, bytes);
     // The reservation may have been granted in the turn in which the caller disconnected.
     pool.release(this.#heldBy(), bytes);

@@ -177,6 +177,9 @@ class Template<Input> {
   readonly #parts: readonly [before: string, repeated: string, after: string];
   readonly #shared: readonly (readonly [name: string, parameter: Parameter<StatementContext>])[];
   readonly #own: readonly (readonly [name: string, parameter: Parameter<Input>])[];
+  /** The same without names: destructuring a pair for each value leaves an iterator behind. */
+  readonly #sharedValues: readonly Parameter<StatementContext>[];
+  readonly #ownValues: readonly Parameter<Input>[];
   readonly #columns: readonly ReturnType<typeof columnKindsOf>[number][];
   readonly #bySize = new Map<number, PreparedStatement>();
 
@@ -187,6 +190,8 @@ class Template<Input> {
     const used = new Set(Array.from(sql.matchAll(NAME), ([, name = ""]) => name));
     this.#shared = Object.entries(CONTEXT).filter(([name]) => used.has(name));
     this.#own = Object.entries(parameters);
+    this.#sharedValues = this.#shared.map(([, parameter]) => parameter);
+    this.#ownValues = this.#own.map(([, parameter]) => parameter);
     const outside = this.repeats ? `${before}${after}` : "";
     for (const name of used) {
       const isShared = Object.hasOwn(CONTEXT, name);
@@ -202,15 +207,15 @@ class Template<Input> {
   statementFor(count: number): PreparedStatement {
     const known = this.#bySize.get(count);
     if (known) return known;
-    const kinds = [...this.#shared, ...Array.from({ length: count }, () => this.#own).flat()].map(([, kind]) => kind);
+    const kinds = [...this.#sharedValues, ...Array.from({ length: count }, () => this.#ownValues).flat()];
     const statement = new PreparedStatement(this.#textFor(count), kinds, this.#columns);
     this.#bySize.set(count, statement);
     return statement;
   }
 
   writeValues(out: MessageWriter, inputs: readonly Input[], context: StatementContext): void {
-    for (const [, parameter] of this.#shared) parameter.write(out, context);
-    for (const input of inputs) for (const [, parameter] of this.#own) parameter.write(out, input);
+    for (const parameter of this.#sharedValues) parameter.write(out, context);
+    for (const input of inputs) for (const parameter of this.#ownValues) parameter.write(out, input);
   }
 
   #textFor(count: number): string {

@@ -123,7 +123,9 @@ export class GroupedInputs<Input, Output> {
   }
 
   deliver(): void {
-    for (const [index, output] of this.#outputs.entries()) this.#items[index]?.answer?.(output);
+    this.#outputs.forEach((output, index) => {
+      this.#items[index]?.answer?.(output);
+    });
   }
 }
 

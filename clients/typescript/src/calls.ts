@@ -150,7 +150,7 @@ export class Calls {
     let isSent = false;
     const send = async () => {
       // A second request could run the call twice, without the checks before a retry.
-      if (isSent) throw misuse("An interceptor called next() twice. The client itself retries calls.");
+      if (isSent) throw misuse("An interceptor called next() twice.");
       isSent = true;
       if (deadline.ended) throw new AttemptError({ code: deadline.ended, message: "" });
       const sent = { ...seen.headers, ...(key === undefined ? {} : { [KEY_HEADER]: key }) };

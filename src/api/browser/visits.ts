@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { AuditContext } from "../../audit/audit-context.js";
 import { Fault } from "../../base/fault.js";
 import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
 import { auditOf } from "../audit-of.js";
@@ -38,39 +39,65 @@ export interface VisitParts {
   readonly readClient: ReadClient;
 }
 
-export function createVisits({ address, readAddress, readClient }: VisitParts): Visits {
+export function createVisits({ address, ...readers }: VisitParts): Visits {
   let known: Site | undefined;
   const site = () => {
     known ??= siteOf(address());
     return known;
   };
+  const reading = { ...readers, site };
   return {
-    of(request) {
-      const { headers } = request;
-      return {
-        get address() {
-          return readAddress(request);
-        },
-        get network() {
-          return readClient(request);
-        },
-        get client() {
-          return browserNameOf(headers["user-agent"]);
-        },
-        isIdle: headers[IDLE_HEADER] !== undefined,
-        get context() {
-          return auditOf(request).context;
-        },
-        cookie: (name) => cookieIn(headers.cookie, site().names[name]),
-        requireOwnPage: () => requireOwnPage(headers, site()),
-      };
-    },
+    of: (request) => new RequestVisit(request, reading),
     setCookie({ name, value, maxAge }) {
       const { names, isSecure } = site();
       const attributes = `Path=/; HttpOnly; SameSite=${SAME_SITE[name]}; Max-Age=${value ? maxAge : 0}`;
       return `${names[name]}=${value?.reveal() ?? ""}; ${attributes}${isSecure ? "; Secure" : ""}`;
     },
   };
+}
+
+interface VisitReading extends Pick<VisitParts, "readAddress" | "readClient"> {
+  site(): Site;
+}
+
+/** Every call over RPC has one, and few read it: a class has no closures to make for each. */
+class RequestVisit implements Visit {
+  readonly #request: IncomingMessage;
+  readonly #reading: VisitReading;
+
+  constructor(request: IncomingMessage, reading: VisitReading) {
+    this.#request = request;
+    this.#reading = reading;
+  }
+
+  get address(): string {
+    return this.#reading.readAddress(this.#request);
+  }
+
+  get network(): string {
+    return this.#reading.readClient(this.#request);
+  }
+
+  get client(): string {
+    return browserNameOf(this.#request.headers["user-agent"]);
+  }
+
+  get isIdle(): boolean {
+    return this.#request.headers[IDLE_HEADER] !== undefined;
+  }
+
+  get context(): AuditContext {
+    return auditOf(this.#request).context;
+  }
+
+  cookie(name: CookieName): string | undefined {
+    const { cookie } = this.#request.headers;
+    return cookie === undefined ? undefined : cookieIn(cookie, this.#reading.site().names[name]);
+  }
+
+  requireOwnPage(): void {
+    requireOwnPage(this.#request.headers, this.#reading.site());
+  }
 }
 
 /** What cookies depend on: where people reach the server. */
@@ -103,8 +130,8 @@ export function hasOurCookie({ cookie }: IncomingHttpHeaders): boolean {
   return cookie !== undefined && /(?:^|;\s*)(?:__Host-)?cloakroom-(?:sign-in|asking|openid)-/.test(cookie);
 }
 
-function cookieIn(header: string | undefined, name: string): string | undefined {
-  for (const pair of header?.split(";") ?? []) {
+function cookieIn(header: string, name: string): string | undefined {
+  for (const pair of header.split(";")) {
     const [found = "", ...value] = pair.trim().split("=");
     if (found === name) return value.join("=") || undefined;
   }

@@ -3,7 +3,7 @@ import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { afterOthers } from "../../base/after-others.js";
+import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
@@ -100,9 +100,9 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
 
 /** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
 export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
-  await afterOthers(bytes.length);
+  if (isLarge(bytes.length)) await afterOthers(bytes.length);
   requireBoundedMessage(type, bytes);
-  await afterOthers(bytes.length);
+  if (isLarge(bytes.length)) await afterOthers(bytes.length);
   try {
     return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
@@ -115,6 +115,7 @@ export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<
  * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
  */
 async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Promise<Message> {
+  if (isOneMessage(body, mostBytes)) return readBinary(type, body.subarray(PREFIX_BYTES));
   const messages: Message[] = [];
   for (const { flags, data } of framesIn(body, mostBytes)) {
     // Compressed, although no compression was negotiated.
@@ -126,6 +127,12 @@ async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trai
   const [message] = messages;
   if (!message) throw unimplemented("missing input message for unary method");
   return message;
+}
+
+/** Nearly every body. */
+function isOneMessage(body: Buffer, mostBytes: number): boolean {
+  const bytes = body.length - PREFIX_BYTES;
+  return bytes >= 0 && bytes <= mostBytes && body[0] === 0 && body.readUInt32BE(1) === bytes;
 }
 
 function* framesIn(body: Buffer, mostBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {

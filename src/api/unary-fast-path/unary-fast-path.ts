@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterOthers } from "../../base/after-others.js";
+import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { announcedBytes } from "../announced-bytes.js";
@@ -134,7 +134,7 @@ async function answer(
   try {
     const body = await readBody(request, wire, limits, callEnd);
     message = await wire.read(desc.input, body, limits.messageBytes);
-    await afterOthers(body.length);
+    if (isLarge(body.length)) await afterOthers(body.length);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
