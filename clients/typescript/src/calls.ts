@@ -231,7 +231,7 @@ function fieldOf(message: unknown, name: string): unknown {
 
 /** What ended the call itself goes before what the attempt made of it. */
 export function failureOf(thrown: unknown, deadline: Deadline): Failure {
-  if (deadline.ended === "timeout") return { code: "timeout", message: "The call did not end within its timeout." };
+  if (deadline.ended === "timeout") return { code: "timeout", message: "The call exceeded its timeout." };
   if (deadline.ended === "canceled") return { code: "canceled", message: "The call was canceled by its signal." };
   if (thrown instanceof AttemptError) return thrown.failure;
   throw thrown;

@@ -77,7 +77,7 @@ export function checkedBaseUrl(text: string | undefined, allowInsecure = false):
   }
   if (url.username || url.search || url.hash) throw misuse("baseUrl must have no user name, query or fragment.");
   if (url.protocol === "http:" && !allowInsecure && !LOOPBACK.test(url.hostname)) {
-    throw misuse("http:// sends the key and values in the clear. Use https://, or set allowInsecure.");
+    throw misuse("http:// sends values in the clear. Use https://, or set allowInsecure.");
   }
   return url;
 }
@@ -95,9 +95,7 @@ function parseUrl(text: string): URL | undefined {
 export function refuseSecretKey(key: string): void {
   const [, kind] = SECRET_KEY.exec(key) ?? [];
   if (kind === undefined) return;
-  throw misuse(
-    `A key of the kind ${kind} must not be in a browser, where anyone can read it. Use a public or session key.`,
-  );
+  throw misuse(`A ${kind} key must not be in a browser, where anyone can read it. Use a public or session key.`);
 }
 
 /** A mistake in the program, not in a call's input. */
