@@ -41,7 +41,7 @@ describe("each operation", () => {
   });
 
   it.each(ROLES)("is allowed or refused for %s as the table says", async (role) => {
-    for (const method of METHODS.filter(({ name }) => !UNTRIED.includes(name))) {
+    for (const method of METHODS.filter(({ name, methodKind }) => !UNTRIED.includes(name) && methodKind === "unary")) {
       const { roles, needsSecondFactor } = roleCellOf(method);
       const { status, body } = await as(role).call(operationOf(method), {});
       const said = `${operationOf(method)} ${status} ${body.message}`;
@@ -54,6 +54,19 @@ describe("each operation", () => {
       } else {
         expect(said).not.toContain("Your role");
         expect([401, 500], said).not.toContain(status);
+      }
+    }
+  });
+
+  it.each(ROLES)("that is a stream is allowed or refused for %s as the table says", async (role) => {
+    const streams = METHODS.filter(({ methodKind }) => methodKind === "server_streaming");
+    expect(streams.map(({ name }) => name)).toEqual(["FollowLogs"]);
+    for (const method of streams) {
+      const { code, message } = await as(role).callStream(operationOf(method));
+      if (roleCellOf(method).roles.includes(role)) expect(code, message).toBeUndefined();
+      else {
+        expect(code).toBe("permission_denied");
+        expect(message).toContain(`Your role ${role} may not call ${operationOf(method)}; `);
       }
     }
   });

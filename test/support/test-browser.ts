@@ -28,21 +28,37 @@ export class TestBrowser {
 
   /** Calls `SignInService/WhoAmI` and the like over Connect JSON. */
   async call(operation: string, body: object = {}, { headers = {}, method = "POST" }: BrowserCall = {}) {
+    const response = await fetch(`${this.url}/cloakroom.v1.${operation}`, {
+      method,
+      headers: this.#headersOfPage({ "Content-Type": "application/json", ...headers }),
+      ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
+    });
+    return this.#read(response);
+  }
+
+  /** Opens a stream over Connect JSON, and leaves it after its first message or error. */
+  async callStream(operation: string): Promise<{ readonly code: string | undefined; readonly message: string }> {
+    const response = await fetch(`${this.url}/cloakroom.v1.${operation}`, {
+      method: "POST",
+      headers: this.#headersOfPage({ "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1" }),
+      body: Buffer.from([0, 0, 0, 0, 2, ...Buffer.from("{}")]),
+    });
+    const reader = response.body?.getReader();
+    const { value = new Uint8Array() } = (await reader?.read()) ?? {};
+    await reader?.cancel();
+    const { error } = JSON.parse(Buffer.from(value.subarray(5)).toString());
+    return { code: error?.code, message: String(error?.message ?? "") };
+  }
+
+  #headersOfPage(headers: Readonly<Record<string, string | undefined>>): [string, string][] {
     const all = {
-      "Content-Type": "application/json",
       "User-Agent": AGENT,
       "Sec-Fetch-Site": "same-origin",
       "X-Cloakroom-Console": "1",
       ...(this.cookies.size > 0 ? { Cookie: this.cookieHeader() } : {}),
       ...headers,
     };
-    const sent = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const response = await fetch(`${this.url}/cloakroom.v1.${operation}`, {
-      method,
-      headers: sent,
-      ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
-    });
-    return this.#read(response);
+    return Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== undefined);
   }
 
   /** Opens an address, without following a redirect. */
