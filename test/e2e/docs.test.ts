@@ -83,8 +83,9 @@ describe("the documentation's files", () => {
   it("include the guides next to the reference, with working links", async () => {
     const guides = (await filesOfPage()).filter((path) => path.startsWith("/docs/guides/"));
     const names = [
-      ...["start", "client", "architecture", "audit-export", "audit", "code", "configuration", "console", "elements"],
-      ...["expressions", "glossary", "idempotency", "operations", "payments", "people", "proxies", "search", "tokens"],
+      ...["start", "client", "architecture", "audit-export", "audit", "code", "command-line", "configuration"],
+      ...["console", "elements", "expressions", "glossary", "idempotency", "operations", "payments", "people"],
+      ...["proxies", "search", "tokens"],
     ];
     expect(guides).toEqual(names.map((name) => `/docs/guides/${name}`));
     for (const path of guides) {
