@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
 
-/** The comment above something in its proto, on one line; undefined if there is none. */
+/** The comment above something in its proto, on one line; undefined for an element without a comment. */
 export function commentOf(desc: DescField | DescMessage | DescMethod | DescService): string | undefined {
   return getComments(desc).leading?.replace(/\s+/g, " ").trim() || undefined;
 }

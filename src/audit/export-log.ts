@@ -1,7 +1,8 @@
 import type { TenantId } from "../base/ids.js";
-import type { EndRow, RawLogRow, SealRow } from "../store/audit-seals.js";
+import type { EndRow, SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
+import type { RawLogRow } from "../store/raw-log.js";
 import { RowFeed } from "./row-feed.js";
 
 /**

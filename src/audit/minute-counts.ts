@@ -1,5 +1,5 @@
-import type { RawLogRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
+import type { RawLogRow } from "../store/raw-log.js";
 
 /** The start of a row's minute. */
 export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {

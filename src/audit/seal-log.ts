@@ -3,20 +3,12 @@ import { type ChainEnd, macOfMinute, type SealedMinute } from "../crypto/log-sea
 import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import type { SinkName } from "../sinks/sink.js";
-import {
-  cellsOf,
-  closeLog,
-  forgetLogDue,
-  insertSeal,
-  moveChainEnd,
-  type RawLogRow,
-  readRawLog,
-  type SealRow,
-} from "../store/audit-seals.js";
+import { closeLog, forgetLogDue, insertSeal, moveChainEnd, type SealRow } from "../store/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
 import { holdClosed } from "../store/log-clock.js";
+import { cellsOf, type RawLogRow, readRawLog } from "../store/raw-log.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";

@@ -1,6 +1,7 @@
-import type { RawLogRow, SealRow } from "../store/audit-seals.js";
+import type { SealRow } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
+import type { RawLogRow } from "../store/raw-log.js";
 import { RowFeed } from "./row-feed.js";
 import { strandOf } from "./strands.js";
 

@@ -15,7 +15,7 @@ export function unsigned(seal: UnsignedSeal): NewSeal {
   return { ...seal, signed_body: null, signature: null };
 }
 
-/** The last signed text of a chain; undefined if there is none. */
+/** The last signed text of a chain; undefined before its first signature. */
 export async function lastSignedOf(tx: Transaction, { last }: Pick<Chain, "last">): Promise<string | undefined> {
   return last?.signed_body ?? (last ? ((await tx.query(readLastSigned, "last")) ?? undefined) : undefined);
 }

@@ -1,6 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import { OUTCOMES, type SinkRecord } from "../sinks/sink.js";
-import type { RawLogRow, SealRow } from "../store/audit-seals.js";
+import type { SealRow } from "../store/audit-seals.js";
+import type { RawLogRow } from "../store/raw-log.js";
 import { entryLine } from "./export-format.js";
 import { rowJson } from "./row-json.js";
 

@@ -113,7 +113,7 @@ export function verifyTimeStamp(token: Buffer, imprint: Buffer, trusted: readonl
   });
 }
 
-/** Certificates of a PEM file. @throws if there is none, or one cannot be read. */
+/** Certificates of a PEM file. @throws for a file without certificates, or with an unreadable one. */
 export function readCertificates(pem: string): readonly X509Certificate[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (found.length === 0) throw new Error("the file has no certificate");

@@ -14,8 +14,8 @@ import type { Transaction } from "../store/transaction.js";
 import type { Identity } from "./sign-in.js";
 
 /**
- * The member with an identity. Once bound, a member is found by issuer and subject only: issuers give addresses of people
- * who left to others.
+ * The member with an identity. Once bound, a member is found by issuer and subject only: an issuer may reassign the address
+ * of a person who left.
  */
 export async function memberWithIdentity(
   tx: Transaction,

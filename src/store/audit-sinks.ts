@@ -1,4 +1,5 @@
-import { type RawLogRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
+import { SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
+import type { RawLogRow } from "./raw-log.js";
 import { defineStatement, defineWrite } from "./statement.js";
 
 /** How far a sink has got with a tenant's log. */

@@ -74,7 +74,7 @@ export const acceptInvitationRow = defineStatement<LinkPlace & { readonly member
 
 /**
  * Accepts the invitation of an address whose owner an issuer has verified, for a member that is about to be created.
- * Returns null if there is none, or it is accepted or expired.
+ * Returns null without an open invitation: none was sent, or it is accepted or expired.
  */
 export const acceptInvitationOfAddress = defineStatement<
   { readonly term: Buffer; readonly member_id: Uuid },

@@ -19,7 +19,7 @@ export const insertOutage = defineStatement<OutageRow, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-/** Returns the beginning of the outage that ends; null if there is none. */
+/** Ends the current outage and returns its beginning; null if no outage was recorded. */
 export const deleteOutage = defineStatement<string, Date | null, { readonly since: Date }>({
   table: "log_outages",
   kind: "write",

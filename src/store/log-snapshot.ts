@@ -1,16 +1,9 @@
 import type { TenantId } from "../base/ids.js";
 import type { AnchorRow } from "./audit-anchors.js";
-import {
-  END_COLUMNS,
-  type EndRow,
-  type RawLogRow,
-  rawLogText,
-  SEAL_COLUMNS,
-  type SealRow,
-  type Strand,
-} from "./audit-seals.js";
+import { END_COLUMNS, type EndRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
 import type { DatabaseAddress, Sql } from "./connect.js";
 import { connectOnce } from "./one-connection.js";
+import { type RawLogRow, rawLogText, type Strand } from "./raw-log.js";
 
 /** Rows per trip. 10,000 took as long and held more memory. */
 const PAGE = 2_000;

@@ -165,13 +165,13 @@ describe.each(CASES)("a message in %s over %s", (_compression, _protocol, send, 
     expect(await send(messageOf(60_000), CROWDED)).toContain("served");
   });
 
-  it("waits for memory if there is none, and is served", async () => {
+  it("waits while the memory is in use, and is served", async () => {
     expect(await send(messageOf(3 * MB), CROWDED)).toContain("served");
     expect(await send(incompressible(3 * MB), CROWDED)).toContain("served");
     expect(budget.large.left).toBe(free);
   });
 
-  it("is rejected if there is none and its caller has no key", async () => {
+  it("is rejected while the memory is in use if its caller has no key", async () => {
     const said = await send(messageOf(3 * MB), { ...CROWDED, "x-no-key": "1" });
     expect(said).not.toContain("served");
     expect(said).toMatch(/Your(?: |%20)share(?: |%20)of(?: |%20)the(?: |%20)memory/);

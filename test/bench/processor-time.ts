@@ -23,7 +23,7 @@ export function childOf(pid: number): number {
   return readAll().find(({ parent }) => parent === pid)?.pid ?? 0;
 }
 
-/** The child of a process whose command line contains this. @throws Error if there is none. */
+/** The child of a process whose command line contains this. @throws Error if no such child runs. */
 export function childNamed(parent: number, part: string): number {
   const found = readAll().find(
     (process) => process.parent === parent && readFileSync(`/proc/${process.pid}/cmdline`, "utf8").includes(part),

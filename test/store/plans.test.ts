@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
-import { deleteLogBefore } from "../../src/store/audit-seals.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
 import { listLogRows } from "../../src/store/log-listing.js";
+import { deleteLogBefore } from "../../src/store/raw-log.js";
 import { findSession, findSessionByNonce } from "../../src/store/sessions.js";
 import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
 import {

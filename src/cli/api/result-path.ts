@@ -4,7 +4,7 @@ import { UsageError } from "../command.js";
 const STEP = /^(?:\.?([A-Za-z_][\w-]*)|\[(\d*)\])/;
 
 /**
- * The part of a JSON result that a path names: `card.last4`, `[0].id`, `[].id`. Undefined where there is none.
+ * The part of a JSON result that a path names: `card.last4`, `[0].id`, `[].id`. Undefined for a missing part.
  * @throws {UsageError} for a path that cannot be read.
  */
 export function partOf(result: unknown, path: string): unknown {

@@ -19,9 +19,9 @@ export interface OpenSandbox extends AsyncDisposable {
   readonly incidents: readonly SandboxIncident[];
   run(code: string, options?: CallOptions): Promise<RunOutcome>;
   compile(code: string, tenantId?: string): Promise<CompileProblem | undefined>;
-  /** The value that the code returns. Fails the test if there is none. */
+  /** The value that the code returns. Fails the test if the code throws. */
   value(code: string, options?: CallOptions): Promise<Json>;
-  /** The texts of the error that it throws. Fails the test if there is none. */
+  /** The texts of the error that it throws. Fails the test if the code returns. */
   thrown(code: string, options?: CallOptions): Promise<readonly string[]>;
 }
 

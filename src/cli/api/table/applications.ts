@@ -1,0 +1,78 @@
+import type { ApiCommand, Flags } from "../command.js";
+import { BODY, LISTED } from "./flags.js";
+
+const APPLICATION_TYPES = ["private", "public", "management"];
+
+const APPLICATION: Flags = {
+  name: { kind: "text", value: "NAME", meaning: "the name" },
+  permission: { kind: "list", value: "PERMISSION", meaning: "a permission, such as token:read; may be repeated" },
+  ...BODY,
+};
+
+export const APPLICATION_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "apps list",
+    summary: "List applications, newest first",
+    flags: {
+      type: { kind: "list", value: "TYPE", meaning: "only this type; may be repeated", choices: APPLICATION_TYPES },
+      ...LISTED,
+    },
+    load: async () => (await import("../application-commands.js")).listApplications,
+  },
+  {
+    name: "apps get",
+    summary: "Show an application",
+    arguments: ["ID"],
+    load: async () => (await import("../application-commands.js")).getApplication,
+  },
+  {
+    name: "apps create",
+    summary: "Create an application and show its key, once",
+    flags: {
+      type: { kind: "text", value: "TYPE", meaning: "the type", choices: APPLICATION_TYPES },
+      ...APPLICATION,
+    },
+    examples: ["--name Shop --type public --permission token:create", "--from application.json"],
+    load: async () => (await import("../application-commands.js")).createApplication,
+  },
+  {
+    name: "apps update",
+    summary: "Replace an application's name, permissions and rules",
+    arguments: ["ID"],
+    flags: APPLICATION,
+    load: async () => (await import("../application-commands.js")).updateApplication,
+  },
+  {
+    name: "apps delete",
+    summary: "Delete an application; its keys stop working at once",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../application-commands.js")).deleteApplication,
+  },
+  {
+    name: "app-keys list",
+    summary: "List the keys of an application, without their values",
+    arguments: ["APPLICATION"],
+    flags: LISTED,
+    load: async () => (await import("../application-commands.js")).listKeys,
+  },
+  {
+    name: "app-keys get",
+    summary: "Show a key, without its value",
+    arguments: ["APPLICATION", "KEY"],
+    load: async () => (await import("../application-commands.js")).getKey,
+  },
+  {
+    name: "app-keys create",
+    summary: "Create a key and show it, once",
+    arguments: ["APPLICATION"],
+    load: async () => (await import("../application-commands.js")).createKey,
+  },
+  {
+    name: "app-keys delete",
+    summary: "Delete a key; it stops working at once",
+    arguments: ["APPLICATION", "KEY"],
+    isDestructive: true,
+    load: async () => (await import("../application-commands.js")).deleteKey,
+  },
+];

@@ -1,0 +1,51 @@
+import type { ApiCommand, Flags } from "../command.js";
+import { BODY, LISTED, NAMED } from "./flags.js";
+
+const PROXY: Flags = {
+  name: { kind: "text", value: "NAME", meaning: "the name" },
+  "destination-url": { kind: "text", value: "URL", meaning: "where requests go" },
+  ...BODY,
+};
+
+export const PROXY_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "proxies list",
+    summary: "List proxies, newest first",
+    flags: { ...NAMED, ...LISTED },
+    load: async () => (await import("../proxy-commands.js")).listProxies,
+  },
+  {
+    name: "proxies get",
+    summary: "Show a proxy",
+    arguments: ["ID"],
+    load: async () => (await import("../proxy-commands.js")).getProxy,
+  },
+  {
+    name: "proxies create",
+    summary: "Create a proxy",
+    flags: PROXY,
+    examples: ["--name Partner --destination-url https://partner.example.com/charges", "--from proxy.json"],
+    load: async () => (await import("../proxy-commands.js")).createProxy,
+  },
+  {
+    name: "proxies update",
+    summary: "Change a proxy",
+    arguments: ["ID"],
+    flags: PROXY,
+    load: async () => (await import("../proxy-commands.js")).updateProxy,
+  },
+  {
+    name: "proxies delete",
+    summary: "Delete a proxy",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../proxy-commands.js")).deleteProxy,
+  },
+  {
+    name: "proxies test",
+    summary: "Run transforms that are not saved on a sample request",
+    flags: BODY,
+    examples: ["--from test.json"],
+    load: async () => (await import("../proxy-commands.js")).testProxy,
+  },
+];

@@ -1,0 +1,69 @@
+import type { ApiCommand, Flags } from "../command.js";
+import { BODY, LISTED, NAMED } from "./flags.js";
+
+const CONFIGURATION: Flags = {
+  configuration: { kind: "list", value: "NAME=VALUE", meaning: "a setting that is not secret; may be repeated" },
+};
+
+const REACTOR: Flags = {
+  name: { kind: "text", value: "NAME", meaning: "the name" },
+  code: { kind: "text", value: "FILE", meaning: "the JavaScript file" },
+  application: { kind: "text", value: "ID", meaning: "the application whose permissions the code uses" },
+  ...CONFIGURATION,
+  ...BODY,
+};
+
+const ARGS: Flags = {
+  args: { kind: "text", value: "@FILE", meaning: "the arguments as JSON, from a file, or from standard input with -" },
+};
+
+export const REACTOR_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "reactors list",
+    summary: "List reactors, newest first",
+    flags: { ...NAMED, ...LISTED },
+    load: async () => (await import("../reactor-commands.js")).listReactors,
+  },
+  {
+    name: "reactors get",
+    summary: "Show a reactor",
+    arguments: ["ID"],
+    load: async () => (await import("../reactor-commands.js")).getReactor,
+  },
+  {
+    name: "reactors create",
+    summary: "Create a reactor",
+    flags: REACTOR,
+    examples: ["--name Charge --code charge.js --application ID"],
+    load: async () => (await import("../reactor-commands.js")).createReactor,
+  },
+  {
+    name: "reactors update",
+    summary: "Change a reactor",
+    arguments: ["ID"],
+    flags: REACTOR,
+    load: async () => (await import("../reactor-commands.js")).updateReactor,
+  },
+  {
+    name: "reactors delete",
+    summary: "Delete a reactor",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../reactor-commands.js")).deleteReactor,
+  },
+  {
+    name: "reactors run",
+    summary: "Run code that is not saved in the vault's sandbox; nothing is stored and no token is read",
+    arguments: ["FILE"],
+    flags: { ...ARGS, ...CONFIGURATION },
+    examples: ["charge.js --args @args.json"],
+    load: async () => (await import("../reactor-commands.js")).runCode,
+  },
+  {
+    name: "reactors react",
+    summary: "Run a reactor and show its result",
+    arguments: ["ID"],
+    flags: ARGS,
+    load: async () => (await import("../reactor-commands.js")).react,
+  },
+];

@@ -1,0 +1,43 @@
+import type { ApiCommand } from "../command.js";
+import { LISTED } from "./flags.js";
+
+export const TENANT_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "members list",
+    summary: "List the members of the tenant",
+    flags: LISTED,
+    load: async () => (await import("../member-commands.js")).listMembers,
+  },
+  {
+    name: "members update",
+    summary: "Give a member another role",
+    arguments: ["ID"],
+    flags: { role: { kind: "text", value: "ROLE", meaning: "the role, such as ADMIN" } },
+    load: async () => (await import("../member-commands.js")).updateMember,
+  },
+  {
+    name: "members delete",
+    summary: "Remove a member from the tenant",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../member-commands.js")).deleteMember,
+  },
+  {
+    name: "logs list",
+    summary: "List rows of the log, newest first",
+    flags: {
+      "entity-type": { kind: "text", value: "TYPE", meaning: "only rows about this type, such as token" },
+      "entity-id": { kind: "text", value: "ID", meaning: "only rows about this entity" },
+      since: { kind: "text", value: "TIME", meaning: "only rows of this time or later, in ISO 8601" },
+      until: { kind: "text", value: "TIME", meaning: "only rows before this time, in ISO 8601" },
+      follow: {
+        kind: "switch",
+        meaning: "print rows as they are committed, until Ctrl-C, which prints the last cursor",
+      },
+      after: { kind: "text", value: "CURSOR", meaning: "with --follow: continue behind an earlier cursor" },
+      ...LISTED,
+    },
+    examples: ["--entity-type token --limit 50", "--follow --json"],
+    load: async () => (await import("../log-commands.js")).listLogs,
+  },
+];

@@ -1,0 +1,87 @@
+import type { ApiCommand, Flags } from "../command.js";
+import { LISTED, METADATA } from "./flags.js";
+
+const REVEAL: Flags = {
+  reveal: { kind: "switch", meaning: "show the data, as far as the key's rules allow" },
+  reason: { kind: "text", value: "TEXT", meaning: "why, for the log of the vault; sent as X-Cloakroom-Reason" },
+};
+
+const TOKEN_VALUES: Flags = {
+  data: { kind: "text", value: "@FILE", meaning: "the data as JSON, from a file, or from standard input with -" },
+  text: { kind: "text", value: "@FILE", meaning: "the data as text, from a file, or from standard input with -" },
+};
+
+const TOKEN_ATTRIBUTES: Flags = {
+  container: { kind: "list", value: "PATH", meaning: "a container, such as /pci/; may be repeated" },
+  ...METADATA,
+  "search-index": { kind: "list", value: "EXPRESSION", meaning: "an expression to search by; may be repeated" },
+  "fingerprint-expression": { kind: "text", value: "EXPRESSION", meaning: "what equal tokens have in common" },
+  "expires-at": { kind: "text", value: "TIME", meaning: "when the token ends, in ISO 8601" },
+};
+
+export const TOKEN_COMMANDS: readonly ApiCommand[] = [
+  {
+    name: "tokens list",
+    summary: "List tokens, newest first",
+    flags: {
+      type: { kind: "text", value: "TYPE", meaning: "only this type, such as card" },
+      container: { kind: "text", value: "PATH", meaning: "only this container" },
+      fingerprint: { kind: "text", value: "TEXT", meaning: "only this fingerprint" },
+      ...METADATA,
+      ...LISTED,
+      ...REVEAL,
+    },
+    examples: ["--type card --limit 5", "--all --json"],
+    load: async () => (await import("../token-commands.js")).listTokens,
+  },
+  {
+    name: "tokens search",
+    summary: "Find tokens by a query, see docs/search.md",
+    arguments: ["QUERY"],
+    flags: { ...LISTED, ...REVEAL },
+    examples: ["'type:card AND metadata.order:17'"],
+    load: async () => (await import("../token-commands.js")).searchTokens,
+  },
+  {
+    name: "tokens get",
+    summary: "Show a token",
+    arguments: ["ID"],
+    flags: REVEAL,
+    examples: ["ID", "ID --reveal --reason 'dispute 17' --query data.number"],
+    load: async () => (await import("../token-commands.js")).getToken,
+  },
+  {
+    name: "tokens create",
+    summary: "Store a value and show its token",
+    flags: {
+      type: { kind: "text", value: "TYPE", meaning: "the type, such as card or token" },
+      number: { kind: "text", value: "-", meaning: "the card number: - reads it from standard input, or asks for it" },
+      "expiration-month": { kind: "whole", value: "MONTH", meaning: "of a card" },
+      "expiration-year": { kind: "whole", value: "YEAR", meaning: "of a card" },
+      ...TOKEN_VALUES,
+      id: { kind: "text", value: "ID", meaning: "the token's id, or an expression over its data" },
+      ...TOKEN_ATTRIBUTES,
+      deduplicate: { kind: "switch", meaning: "return the token that exists for this value" },
+    },
+    examples: [
+      "--type card --number - --expiration-month 12 --expiration-year 2030",
+      "--type token --text @secret.txt --container /general/",
+    ],
+    load: async () => (await import("../token-commands.js")).createToken,
+  },
+  {
+    name: "tokens update",
+    summary: "Change a token",
+    arguments: ["ID"],
+    flags: { ...TOKEN_VALUES, ...TOKEN_ATTRIBUTES },
+    examples: ["ID --metadata order=17"],
+    load: async () => (await import("../token-commands.js")).updateToken,
+  },
+  {
+    name: "tokens delete",
+    summary: "Delete a token and its data permanently",
+    arguments: ["ID"],
+    isDestructive: true,
+    load: async () => (await import("../token-commands.js")).deleteToken,
+  },
+];
