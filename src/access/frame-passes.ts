@@ -10,13 +10,16 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
 import { findSession } from "../store/sessions.js";
+import { actorOf, type Caller } from "./caller.js";
 import { parseKey } from "./key-text.js";
+import { deniedWith } from "./refusal.js";
 import { openRights, requireKeyProof } from "./sealed-rights.js";
 
 /** How long a removed origin may still be let in. */
 const CACHED_MS = 5_000;
 /** How long a page may stay open before its fields must be loaded again. */
 const LIFETIME_MS = 12 * 60 * 60_000;
+const OTHER_KEY = "was loaded with another key";
 /** Look-ups at once, and how many more may wait: anyone may ask for a frame. */
 const AT_ONCE = 8;
 const WAITING = 500;
@@ -87,25 +90,33 @@ export class FramePasses {
   /**
    * Checks what a frame sends as `<pass> <name of its key> <origin of the page>`. The request has that key, or the key of
    * a session of the same application, which the frame created.
-   * @throws {Fault} permission_denied if the pass is for another key, is over, or the origin is no longer allowed.
+   * @param caller the caller of that key.
+   * @throws {Denied} permission_denied if the pass is for another key, is over, or the origin is no longer allowed.
    */
-  async require(sent: string, apiKey: string | undefined): Promise<void> {
+  async require(sent: string, apiKey: string | undefined, caller: Caller): Promise<void> {
+    const problem = await this.#problemOf(sent, apiKey);
+    if (!problem) return;
+    const fault = new Fault("permission_denied", `The frame that sends this ${problem}.`);
+    throw deniedWith(caller, fault, "application", actorOf(caller).id, "frame");
+  }
+
+  async #problemOf(sent: string, apiKey: string | undefined): Promise<string | undefined> {
     const [pass = "", keyName = "", origin = ""] = sent.split(" ");
     const framed = parseKeyName(keyName);
     const used = parseKey(apiKey ?? "");
-    if (!framed || !used || framed.tenantId !== used.tenantId) throw otherKey();
+    if (!framed || !used || framed.tenantId !== used.tenantId) return OTHER_KEY;
     const [until = "", given = ""] = pass.split(".");
     const keys = await this.#keyring.of(framed.tenantId);
-    if (!isProof(proof(keys, framed, until), Buffer.from(given, "base64url"))) throw otherKey();
-    if (!(Number.parseInt(until, 36) > this.#clock.now())) throw refusal("was loaded too long ago. Reload the page");
+    if (!isProof(proof(keys, framed, until), Buffer.from(given, "base64url"))) return OTHER_KEY;
+    if (!(Number.parseInt(until, 36) > this.#clock.now())) return "was loaded too long ago. Reload the page";
     const application = await this.#applicationOf(framed);
     if (!application?.origins.includes(origin)) {
-      throw refusal("is in a page that is not in allowed_origins of its application");
+      return "is in a page that is not in allowed_origins of its application";
     }
-    if (used.hash.equals(framed.hash)) return;
-    if (used.kind !== "ses") throw otherKey();
+    if (used.hash.equals(framed.hash)) return undefined;
+    if (used.kind !== "ses") return OTHER_KEY;
     const session = await this.#applicationOf({ kind: "ses", tenantId: used.tenantId, hash: used.hash });
-    if (session?.id !== application.id) throw otherKey();
+    return session?.id === application.id ? undefined : OTHER_KEY;
   }
 
   async #applicationOf(key: KeyName): Promise<FramedApplication | undefined> {
@@ -142,12 +153,4 @@ export class FramePasses {
 
 function proof(keys: TenantKeys, key: KeyName, until: string): Buffer {
   return proofOf(keys.proof, ["cloakroom/frame/1", textOf(key), until]);
-}
-
-function otherKey(): Fault {
-  return refusal("was loaded with another key");
-}
-
-function refusal(reason: string): Fault {
-  return new Fault("permission_denied", `The frame that sends this ${reason}.`);
 }

@@ -4,7 +4,7 @@ import type { Authenticator } from "../access/authenticate.js";
 import { actorOf, type Caller, keyProofOf } from "../access/caller.js";
 import type { FramePasses } from "../access/frame-passes.js";
 import { isPermission, mayHold, type Permission } from "../access/permissions.js";
-import { type Denied, deniedWith, recordDenial } from "../access/refusal.js";
+import { type Denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { Fault, permissionDenied } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { PersonAuthenticator } from "../people/person-authenticator.js";
@@ -108,7 +108,9 @@ async function callerOfKey(
 ): Promise<Caller> {
   const caller = await authenticator.authenticate(key, head.audit.context);
   const framePass = head.header(FRAME_PASS_HEADER);
-  if (framePass !== undefined) await framePasses?.require(framePass, key);
+  if (framePass !== undefined) {
+    await recordingDenials(database, async () => framePasses?.require(framePass, key, caller));
+  }
   await requireFitReason(database, head, caller);
   return caller;
 }

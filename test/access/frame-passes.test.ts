@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { Authenticator } from "../../src/access/authenticate.js";
 import { FramePasses, parseKeyName } from "../../src/access/frame-passes.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { readConfig } from "../../src/settings/config.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -32,17 +34,23 @@ async function passFor(passes: FramePasses, key: string): Promise<string | undef
   return issued && `${issued.pass} ${nameOf(key)} ${SHOP}`;
 }
 
+const callerOf = (key: string) => new Authenticator(vault.database, vault.keyring, clock).authenticate(key, NO_CONTEXT);
+
 describe("a frame's pass", () => {
   it("is good for twelve hours, and then says what to do", async () => {
     clock.ahead = 0;
     const passes = new FramePasses(vault.database, vault.keyring, clock);
     const pass = (await passFor(passes, publicKey)) ?? "";
+    const caller = await callerOf(publicKey);
     clock.ahead = (12 * 60 - 1) * MINUTE;
-    await expect(passes.require(pass, publicKey)).resolves.toBeUndefined();
+    await expect(passes.require(pass, publicKey, caller)).resolves.toBeUndefined();
     clock.ahead = (12 * 60 + 1) * MINUTE;
-    await expect(passes.require(pass, publicKey)).rejects.toMatchObject({
-      code: "permission_denied",
-      message: "The frame that sends this was loaded too long ago. Reload the page.",
+    await expect(passes.require(pass, publicKey, caller)).rejects.toMatchObject({
+      fault: {
+        code: "permission_denied",
+        message: "The frame that sends this was loaded too long ago. Reload the page.",
+      },
+      entry: { entityType: "application", operation: "refuse", outcome: "denied", code: "permission_denied" },
     });
   });
 
@@ -51,11 +59,14 @@ describe("a frame's pass", () => {
     const { body } = await tenant.manage("POST", "/sessions", { key: publicKey });
     const passes = new FramePasses(vault.database, vault.keyring, clock);
     const pass = (await passFor(passes, publicKey)) ?? "";
+    const caller = await callerOf(body.session_key);
     expect(await passFor(passes, body.session_key)).toContain(SHOP);
-    await expect(passes.require(pass, body.session_key)).resolves.toBeUndefined();
+    await expect(passes.require(pass, body.session_key, caller)).resolves.toBeUndefined();
     clock.ahead = 4 * MINUTE;
     const later = new FramePasses(vault.database, vault.keyring, clock);
     expect(await passFor(later, body.session_key)).toBeUndefined();
-    await expect(later.require(pass, body.session_key)).rejects.toMatchObject({ code: "permission_denied" });
+    await expect(later.require(pass, body.session_key, caller)).rejects.toMatchObject({
+      fault: { code: "permission_denied" },
+    });
   });
 });

@@ -156,6 +156,18 @@ describe("a request of a frame", () => {
     expect((await tokenize(publicKey, pass)).status).toBe(403);
   });
 
+  it("leaves a row in the log when it is denied", async () => {
+    const { id, key } = await publicApplication([SHOP]);
+    expect((await tokenize(key, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(403);
+    const { body } = await tenant.manage("GET", `/logs?entity_id=${id}&outcome=denied`);
+    expect(body.data).toEqual([
+      expect.objectContaining({
+        ...{ actor_id: id, entity_type: "application", operation: "refuse", code: "permission_denied" },
+        message: "Application refused: frame",
+      }),
+    ]);
+  });
+
   it("is denied some seconds after the origin was removed", async () => {
     const pass = await passOf(publicKey);
     const definition = { name: "Shop", permissions: ["token:create"], allowed_origins: [SHOP] };
