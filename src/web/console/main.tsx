@@ -4,7 +4,7 @@ import { App } from "./app.js";
 import { applyTheme, chosenTheme } from "./theme.js";
 
 // React Aria adds a style element unless the page has one with this id. The content security policy would refuse it;
-// styles/console.css has its only rule.
+// styles/base.css has its only rule.
 const styleMarker = document.createElement("meta");
 styleMarker.id = "react-aria-pressable-style";
 document.head.append(styleMarker);
