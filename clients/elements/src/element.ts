@@ -1,10 +1,10 @@
 import { ElementsError } from "./error.js";
-import { fieldsOf, type OpenFrame, openFrame } from "./frame.js";
+import { readEvent } from "./field-event.js";
+import { type OpenFrame, openFrame } from "./frame.js";
 import { LABELS } from "./labels.js";
 import type {
   ElementOptions,
   FieldCommand,
-  FieldEvent,
   FieldState,
   FieldType,
   InitMessage,
@@ -289,32 +289,4 @@ function isOfType<K extends keyof ElementEvents>(
   type: K,
 ): event is ElementEvents[K] {
   return event.type === type;
-}
-
-const PLAIN = ["paired", "focus", "blur", "escape", "submit", "revealed", "hidden", "copied"] as const;
-
-/** An event of a frame, with the fields that it should have. */
-function readEvent(data: unknown): FieldEvent | undefined {
-  const { type, state, error, message } = fieldsOf(data);
-  const plain = PLAIN.find((name) => name === type);
-  if (plain) return { type: plain };
-  if (type === "warning") return { type, message: String(message) };
-  if (type === "failed") return { type, error: readError(error) };
-  if (type !== "change") return undefined;
-  const { complete, empty, valid, brand, bin, last4, error: shown } = fieldsOf(state);
-  return {
-    type,
-    state: {
-      ...{ complete: complete === true, empty: empty === true, valid: valid === true },
-      ...(typeof brand === "string" ? { brand } : {}),
-      ...(typeof bin === "string" ? { bin } : {}),
-      ...(typeof last4 === "string" ? { last4 } : {}),
-      ...(shown === undefined ? {} : { error: readError(shown) }),
-    },
-  };
-}
-
-function readError(error: unknown): { code: string; message: string } {
-  const { code, message } = fieldsOf(error);
-  return { code: String(code), message: String(message) };
 }

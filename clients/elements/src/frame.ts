@@ -80,7 +80,7 @@ function createIframe({ baseUrl, keyName, type, nonce, id, title, isHidden }: Fr
   iframe.src = `${baseUrl}/elements/v1/frame?${query}#${nonce}.${id}.${encodeURIComponent(location.origin)}`;
   iframe.title = title;
   iframe.referrerPolicy = "strict-origin";
-  iframe.allow = "autofill; manual-text; clipboard-write";
+  iframe.allow = allowedFeatures().join("; ");
   Object.assign(iframe.style, { border: "0", width: "100%", background: "transparent" });
   if (isHidden) {
     iframe.hidden = true;
@@ -88,6 +88,20 @@ function createIframe({ baseUrl, keyName, type, nonce, id, title, isHidden }: Fr
     iframe.tabIndex = -1;
   }
   return iframe;
+}
+
+/** Permissions that a frame needs: to be filled with its siblings, and to copy a revealed value. */
+const FEATURES = ["autofill", "manual-text", "clipboard-write"];
+
+interface ChromiumDocument extends Document {
+  readonly featurePolicy?: { features(): readonly string[] };
+}
+
+/** Those that the browser knows: Chromium warns of each other one in the console of the page. */
+function allowedFeatures(): readonly string[] {
+  const { featurePolicy }: ChromiumDocument = document;
+  const known = featurePolicy?.features();
+  return known ? FEATURES.filter((feature) => known.includes(feature)) : FEATURES;
 }
 
 function refusalText(text: string, vault: string): string {

@@ -45,6 +45,14 @@ function secretParts(number: string): readonly string[] {
   );
 }
 
+it("an allowed page has nothing in its console", async () => {
+  const { page, console } = await open(shop.page(cardPage(shop.publicKey)));
+  expect(await mounting(page)).toBe("mounted");
+  await typeCard(page, randomCardNumber());
+  expect(console).toEqual([]);
+  await page.close();
+});
+
 describe("a page of an origin that is not allowed", () => {
   it("gets an error, a text in the console, and a notice in place of each field", async () => {
     const other = await openShop();

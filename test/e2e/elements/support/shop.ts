@@ -42,7 +42,7 @@ export async function openShop(): Promise<Shop> {
 
 /** A page with the three fields of a card. `before` runs before the loader. */
 export function cardPage(publicKey: string, before = "", options = ""): string {
-  return `<!doctype html><html lang="en"><head><title>Shop</title><script>${before}</script>
+  return `<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,"><script>${before}</script>
 <script src="${vaultUrl}/elements/v1/elements.js"></script></head><body><main><h1>Pay</h1>
 <label for="number">Card number</label><div id="number"></div>
 <label for="expiration">Expiration date</label><div id="expiration"></div>
