@@ -1,17 +1,17 @@
 import { validateHeaderValue } from "node:http";
-import { invalid, invalidFields } from "../base/fault.js";
+import { invalidFields } from "../base/fault.js";
 import { type Json, setOwn } from "../base/json.js";
 import { Budget } from "../expressions/budget.js";
 import { mapTexts, placeName } from "../expressions/json-texts.js";
 import { expressionSpans } from "../expressions/span.js";
-import { requireLocation } from "./json-location.js";
+import { isLocation, LOCATION } from "./json-location.js";
 import { type StepScope, stepExpressionProblem } from "./step-expression.js";
 import type { Transform } from "./transform.js";
 
 /** A transform and the field that errors name it by. */
 export type NamedStep = readonly [field: string, step: Transform];
 
-/** Maximum number of problems named at once. */
+/** Once this many problems are found, no further step is checked. */
 const MAX_NAMED = 20;
 
 /**
@@ -25,21 +25,23 @@ export function requireUsableSteps(steps: readonly NamedStep[], isResponse: bool
   const earlier = new Set<string>();
   const budget = new Budget();
   for (const [field, step] of steps) {
-    requireUsablePlace(step, `${field}.options`);
-    for (const [place, problem] of problemsOf(step, `${field}.options`, { isResponse, earlier }, budget)) {
-      setOwn(faults, place, [problem]);
-      if (Object.keys(faults).length >= MAX_NAMED) throw invalidFields(faults);
-    }
+    const options = `${field}.options`;
+    const problems = [...placeProblems(step, options), ...problemsOf(step, options, { isResponse, earlier }, budget)];
+    for (const [place, problem] of problems) setOwn(faults, place, [problem]);
+    if (Object.keys(faults).length >= MAX_NAMED) break;
     if (step.type === "tokenize") earlier.add(step.identifier);
   }
   if (Object.keys(faults).length > 0) throw invalidFields(faults);
 }
 
-function requireUsablePlace(step: Transform, options: string): void {
-  if (step.type === "append_json") requireLocation(step.location, `${options}.location`);
+type Problem = readonly [field: string, problem: string];
+
+function placeProblems(step: Transform, options: string): Problem[] {
+  if (step.type === "append_json" && !isLocation(step.location)) return [[`${options}.location`, LOCATION]];
   if (step.type === "append_header" && !isHeaderValue(step.value)) {
-    throw invalid(`${options}.value`, "must be a header value, without line breaks");
+    return [[`${options}.value`, "must be a header value, without line breaks"]];
   }
+  return [];
 }
 
 function isHeaderValue(text: string): boolean {
@@ -50,8 +52,6 @@ function isHeaderValue(text: string): boolean {
     return false;
   }
 }
-
-type Problem = readonly [field: string, problem: string];
 
 function problemsOf(step: Transform, options: string, scope: StepScope, budget: Budget): Problem[] {
   switch (step.type) {

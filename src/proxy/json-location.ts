@@ -3,13 +3,18 @@ import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.j
 
 const STEP = /([^.[\]]+)|\['([^']+)'\]|\["([^"]+)"\]/g;
 
-const WHOLE = /^\$?(?:\.?(?!\*(?:[.[]|$))[^.[\]]+|\[\d+\]|\['[^']+'\]|\["[^"]+"\])+$/;
+/** A name reaches to the end of its step: otherwise the time would grow exponentially with its length. */
+const WHOLE = /^\$?(?:\.?(?!\*(?:[.[]|$))[^.[\]]+(?=[.[]|$)|\[\d+\]|\['[^']+'\]|\["[^"]+"\])+$/;
 
-const EXPECTED = "must be a path of names and indexes such as $.card.token";
+/** As for JSON paths in expressions. Each step nests the body one level deeper. */
+const LONGEST = 1_000;
 
-/** Requires a location without wildcards, slices and filters. @throws {Fault} validation_failed naming `field`. */
-export function requireLocation(location: string, field: string): void {
-  if (!WHOLE.test(location.replace(/^\$/, "")) || stepsOf(location).length === 0) throw invalid(field, EXPECTED);
+/** What is expected of a location, worded to follow a field's name. */
+export const LOCATION = `must be a path of names and indexes such as $.card.token, of at most ${LONGEST} characters`;
+
+/** Whether a text is a path without wildcards, slices and filters. */
+export function isLocation(text: string): boolean {
+  return text.length <= LONGEST && WHOLE.test(text) && stepsOf(text).length > 0;
 }
 
 /**
@@ -18,7 +23,7 @@ export function requireLocation(location: string, field: string): void {
  */
 export function setAtLocation(body: Json, location: string, value: Json): Json {
   const steps = stepsOf(location);
-  if (steps.length === 0) throw invalid("location", EXPECTED);
+  if (steps.length === 0) throw invalid("location", LOCATION);
   return setAt(body, steps, value);
 }
 

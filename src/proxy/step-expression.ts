@@ -41,5 +41,7 @@ export function stepExpressionProblem(
   if (parsed.reads === "step" && !earlier.has(parsed.identifier)) {
     return { reason: "must name a tokenize step before this one by its identifier", at: 0 };
   }
-  return expressionProblem(parsed.template, budget);
+  // Between the blanks that it is evaluated with.
+  const problem = expressionProblem(` ${parsed.template} `, budget);
+  return problem && { ...problem, at: Math.max(problem.at - 1, 0) };
 }

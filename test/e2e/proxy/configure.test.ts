@@ -151,6 +151,12 @@ describe("pre-configured proxies", () => {
       "must be a valid expression: expected one value and its filters (character 3)",
     ],
     [
+      "a trimming end",
+      { response_transforms: [header("{{ res.b -}}")] },
+      "response_transforms[0].options.value",
+      "must be a valid expression: expected one value and its filters (character 3)",
+    ],
+    [
       "an open brace",
       { request_transforms: [header("a {{ b }")] },
       "request_transforms[0].options.value",
@@ -211,7 +217,7 @@ describe("pre-configured proxies", () => {
       `the location ${location}`,
       { response_transforms: [json("a", location)] },
       "response_transforms[0].options.location",
-      "must be a path of names and indexes such as $.card.token",
+      "must be a path of names and indexes such as $.card.token, of at most 1000 characters",
     ]),
   ])("are not created with a step that has %s", async (_, wrong, field, expectation) => {
     const { status, body } = await create(wrong);
@@ -221,13 +227,14 @@ describe("pre-configured proxies", () => {
   it("tell the problems of all expressions, and of other fields", async () => {
     const { body } = await create({
       name: undefined,
-      response_transforms: [json({ a: "{{ res.a | b }}", c: "{{ res.c | d }}" }), header("{{ e }}")],
+      response_transforms: [json({ a: "{{ res.a | b }}", c: "{{ res.c | d }}" }), header("{{ e }}"), json("a", "$..b")],
     });
     expect(Object.keys(body.errors).sort()).toEqual([
       "name",
       "response_transforms[0].options.value.a",
       "response_transforms[0].options.value.c",
       "response_transforms[1].options.value",
+      "response_transforms[2].options.location",
     ]);
   });
 
@@ -238,6 +245,14 @@ describe("pre-configured proxies", () => {
     expect([status, Object.values(body.errors)[0]]).toEqual([
       400,
       ["must be an expression that can be evaluated with less work (character 3)"],
+    ]);
+  });
+
+  it("are checked in time however long a location is", async () => {
+    const long = `$.${"a".repeat(100_000)}[`;
+    expect(faults(await create({ response_transforms: [json("a", long)] }))).toEqual([
+      400,
+      ["response_transforms[0].options.location"],
     ]);
   });
 
