@@ -84,7 +84,9 @@ const ERRORS = `## Errors
 
 Errors name the place (a field, or line and column of a body) and never contain data. Masks are evaluated when a token
 is read, long after they were written: one with an unknown filter or a syntax error is rejected when it is
-written; any other failure shows null.`;
+written; any other failure shows null. Expressions in the transforms of a proxy are checked when the proxy is saved: syntax,
+filters, and the steps they name. The error names the field and the character, such as
+\`response_transforms[1].options.value: must be a valid expression: there is no filter lst4 (character 14)\`.`;
 
 function limits(): string {
   return `## Limits

@@ -64,6 +64,7 @@ export const FURTHER_RULES: ReadonlyMap<string, JsonObject> = new Map([
   ["Runtime.resources", { enum: ["standard"] }],
   ["Runtime.timeout", { minimum: 1, maximum: 30 }],
   ["Runtime.warm_concurrency", { minimum: 0, maximum: 1 }],
+  ["TestProxyRequest.destination_url", URL_TEXT],
   ["UpdateMemberRequest.role", GIVEN_ROLE],
   ["UpdateProxyRequest.configuration", MERGED_TEXTS],
   ["UpdateProxyRequest.destination_url", URL_TEXT],
@@ -82,7 +83,7 @@ export const MESSAGE_RULES: ReadonlyMap<string, JsonObject> = new Map([
       not: {
         minProperties: 1,
         properties: { type: { const: "code" } },
-        not: { required: ["code"], properties: { code: {} } },
+        not: { required: ["code"], properties: { code: { minLength: 1 } } },
       },
     },
   ],

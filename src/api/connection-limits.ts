@@ -3,6 +3,12 @@ export interface ConnectionLimits {
   /** Most bytes of a request's headers. */
   readonly headerBytes: number;
   readonly headerCount: number;
+  /**
+   * Bytes and headers of an HTTP/2 request above which its stream is reset. Requests between these limits and those
+   * above get a response that names the limit.
+   */
+  readonly readHeaderBytes: number;
+  readonly readHeaderCount: number;
   /** Concurrent streams of one HTTP/2 connection. */
   readonly streams: number;
   /** Milliseconds for the headers of a request to arrive. */
@@ -21,6 +27,9 @@ export interface ConnectionLimits {
 export const CONNECTION_LIMITS: ConnectionLimits = {
   headerBytes: 32 * 1024,
   headerCount: 200,
+  readHeaderBytes: 64 * 1024,
+  // Before a client confirms the limit of bytes, each of them can be 4 KB from a byte on the wire.
+  readHeaderCount: 256,
   streams: 128,
   headersTimeout: 10_000,
   requestTimeout: 60_000,

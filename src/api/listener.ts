@@ -3,6 +3,8 @@ import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import { ambiguityOf } from "./ambiguous-request.js";
 import { openAudit } from "./audit-of.js";
+import { CONNECTION_LIMITS } from "./connection-limits.js";
+import { hasExcessHeaders, headersTooLarge } from "./excess-headers.js";
 import { isHealthCheck } from "./health.js";
 import { createLoadShedder, summed } from "./load-shedder.js";
 import { openMemory } from "./memory-of.js";
@@ -20,6 +22,8 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
   retryAfter: 1,
 });
+
+const TOO_LARGE = headersTooLarge(CONNECTION_LIMITS);
 
 const UNKNOWN_EXPECTATION = new Fault(
   "expectation_failed",
@@ -55,6 +59,7 @@ export function createListener(
   return (request, response) => {
     const ambiguity = ambiguityOf(request);
     if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
+    if (hasExcessHeaders(request, CONNECTION_LIMITS)) return refuse(request, response, TOO_LARGE);
     if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
     if (hasUnknownExpectation(request)) {
       return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.admit(request, response));

@@ -136,11 +136,11 @@ function createH2Server(limits: ConnectionLimits): Http2Server {
   return createHttp2Server({
     settings: {
       maxConcurrentStreams: limits.streams,
-      maxHeaderListSize: limits.headerBytes,
+      maxHeaderListSize: limits.readHeaderBytes,
       // Bytes of a body that a client may send on each stream before it is read. They stay in memory.
       initialWindowSize: 64 * 1024,
     },
-    maxHeaderListPairs: limits.headerCount,
+    maxHeaderListPairs: limits.readHeaderCount,
     // Megabytes of memory for each session.
     maxSessionMemory: 10,
     // Streams that a client may reset in a burst, and per second after that (rapid reset, CVE-2023-44487).

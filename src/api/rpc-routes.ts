@@ -11,6 +11,7 @@ import {
   type HandlerContext,
   type MethodImpl,
 } from "@connectrpc/connect";
+import { isLarge } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { MethodAdmission } from "./admission.js";
 import { auditOf } from "./audit-of.js";
@@ -20,6 +21,7 @@ import { QUESTION_LIMITS } from "./health.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { checkJsonBytes } from "./json-text.js";
+import { readMessageJson } from "./json-type-faults.js";
 import { memoryOf } from "./memory-of.js";
 import { type Observe, toFault } from "./observation.js";
 import type { Pipeline } from "./pipeline.js";
@@ -65,7 +67,7 @@ export function rpcOptions(
     // form.
     compressMinBytes: Number.MAX_SAFE_INTEGER,
     binaryOptions: { recursionLimit: RECURSION_LIMIT, readUnknownFields: false },
-    jsonOptions: JSON_OPTIONS,
+    jsonOptions: jsonOptionsFor(checkJsonBytes),
     contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),
     requestGate: async (context) => {
       const refused = rateRefusalOf(callOf(context).raw);
@@ -92,19 +94,37 @@ export function rpcOptions(
 }
 
 /** Connect passes every JSON message to `textDecoder` first, which checks it as strictly as REST does. */
-const JSON_OPTIONS = {
-  recursionLimit: RECURSION_LIMIT,
-  ignoreUnknownFields: true,
-  textDecoder: {
-    decode(bytes: Uint8Array): string {
-      try {
-        return checkJsonBytes(bytes);
-      } catch (error) {
-        throw connectErrorOf(toFault(error));
-      }
+function jsonOptionsFor(read: (bytes: Uint8Array) => string) {
+  return {
+    ...JSON_READ,
+    textDecoder: {
+      decode(bytes: Uint8Array): string {
+        try {
+          return read(bytes);
+        } catch (error) {
+          throw connectErrorOf(toFault(error));
+        }
+      },
     },
-  },
-};
+  };
+}
+
+const JSON_READ = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };
+
+/**
+ * Also names every value of a wrong type. The message is read twice: this is not the path of ordinary calls.
+ * @throws {Fault}
+ */
+function checkTypes({ input }: DescMethodUnary, bytes: Uint8Array): string {
+  const text = checkJsonBytes(bytes);
+  if (isLarge(bytes.length)) return text;
+  try {
+    readMessageJson(input, text, bytes.length, JSON_READ);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+  }
+  return text;
+}
 
 async function gate(pipeline: MethodAdmission, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
   const call = callOf(context);
@@ -159,7 +179,8 @@ function serveUnary(
     for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
     return answer.message;
   };
-  router.rpc(method, implementation, { readMaxBytes: messageBytes });
+  const jsonOptions = jsonOptionsFor((bytes) => checkTypes(method, bytes));
+  router.rpc(method, implementation, { readMaxBytes: messageBytes, jsonOptions });
 }
 
 function notServed(method: DescMethodUnary, context: HandlerContext): ConnectError {

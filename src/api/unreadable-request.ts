@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { ConnectionLimits } from "./connection-limits.js";
+import { headersTooLarge } from "./excess-headers.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
 
@@ -41,13 +42,10 @@ export class UnreadableRequests {
   }
 }
 
-function faultOf({ code }: ParserError, { headerBytes, headerCount }: ConnectionLimits): Fault {
+function faultOf({ code }: ParserError, limits: ConnectionLimits): Fault {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return new Fault(
-        "headers_too_large",
-        `Address and headers must not be larger than ${headerBytes} bytes together, in at most ${headerCount} headers.`,
-      );
+      return headersTooLarge(limits);
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new Fault("body_too_large", "The chunk extensions of the body are too large.");
     case "ERR_HTTP_REQUEST_TIMEOUT":

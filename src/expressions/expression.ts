@@ -75,18 +75,45 @@ export function templateProblem(text: string, budget: Budget): TemplateProblem |
   }
 }
 
+/** Why an expression can never be evaluated, and the position of the cause between its braces, from 0. */
+export interface ExpressionProblem {
+  readonly reason: string;
+  readonly at: number;
+}
+
+/**
+ * Finds why the text between `{{` and `}}` can never be evaluated, whatever the data. Stricter than
+ * {@link templateProblem}: syntax that would be ignored in a mask is a problem, too.
+ * @param budget pays as for evaluating the expression.
+ */
+export function expressionProblem(expression: string, budget: Budget): ExpressionProblem | undefined {
+  try {
+    payFor(expression, budget);
+    const rejection = rejectionOf(expression);
+    return rejection && { reason: rejection.reason, at: rejection instanceof MisusedFilter ? rejection.at : 0 };
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    return { reason: error.reason, at: 0 };
+  }
+}
+
 function misusedFilterIn(text: string): TemplateProblem | undefined {
   for (const { start, expression } of expressionSpans(text)) {
-    try {
-      const { misused } = parsePiece(withoutTrimming(expression));
-      if (misused) throw misused;
-    } catch (error) {
-      if (!(error instanceof MisusedFilter)) continue;
-      const before = expression.startsWith("-") ? 3 : 2;
-      return { reason: error.reason, character: start + before + error.at + 1 };
-    }
+    const rejection = rejectionOf(expression);
+    if (!(rejection instanceof MisusedFilter)) continue;
+    const before = expression.startsWith("-") ? 3 : 2;
+    return { reason: rejection.reason, character: start + before + rejection.at + 1 };
   }
   return undefined;
+}
+
+function rejectionOf(expression: string): Rejection | undefined {
+  try {
+    return parsePiece(withoutTrimming(expression)).misused;
+  } catch (error) {
+    if (error instanceof Rejection) return error;
+    throw error;
+  }
 }
 
 function evaluateMetered(text: string, bindings: Bindings, budget: Budget, mustFind: boolean): Json {

@@ -5,6 +5,7 @@ import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import { type CompileCode, requireCompiling } from "../functions/code.js";
 import { mergeConfiguration } from "../functions/configuration.js";
+import { type NamedStep, requireUsableSteps } from "./check-steps.js";
 import type { ProxyDefinition } from "./proxy.js";
 import { parseTransform, type Transform, type TransformDraft } from "./transform.js";
 
@@ -55,8 +56,28 @@ export async function checkProxy(checks: ProxyChecks, draft: ProxyDraft): Promis
     configuration: draft.configuration,
     disableDetokenization: draft.disableDetokenization,
   };
+  requireUsableTransforms(definition);
   await compileAll(checks, definition);
   return definition;
+}
+
+/** @throws {Fault} validation_failed naming the expressions, locations and headers of steps that fail in every call. */
+export function requireUsableTransforms(definition: StepsOfProxy): void {
+  requireUsableSteps(namedSteps("request_transform", definition.requestTransform, definition.requestTransforms), false);
+  requireUsableSteps(
+    namedSteps("response_transform", definition.responseTransform, definition.responseTransforms),
+    true,
+  );
+}
+
+type StepsOfProxy = Pick<
+  ProxyDefinition,
+  "requestTransform" | "responseTransform" | "requestTransforms" | "responseTransforms"
+>;
+
+function namedSteps(field: string, single: Transform | undefined, list: readonly Transform[]): NamedStep[] {
+  const listed = list.map((step, index) => [`${field}s[${index}]`, step] as const);
+  return single ? [[field, single], ...listed] : listed;
 }
 
 /** Checks the fields of a patch; other fields were checked before. */
@@ -93,14 +114,21 @@ export async function checkPatch(
       : { responseTransforms: parseAll(responseTransforms ?? [], "response_transforms", true) }),
   };
   await compileAll(checks, changed);
-  return (current) => ({
-    ...current,
-    ...changed,
-    configuration:
-      patch.configuration === undefined
-        ? current.configuration
-        : mergeConfiguration(current.configuration, patch.configuration),
-  });
+  return (current) => {
+    const patched = { ...current, ...changed };
+    // Together with the transforms that stay: a step may use the result of one of them.
+    if (changesTransforms(patch)) requireUsableTransforms(patched);
+    const { configuration } = patch;
+    if (configuration === undefined) return patched;
+    return { ...patched, configuration: mergeConfiguration(current.configuration, configuration) };
+  };
+}
+
+function changesTransforms(patch: ProxyDefinitionPatch): boolean {
+  const { requestTransform, responseTransform, requestTransforms, responseTransforms } = patch;
+  return [requestTransform, responseTransform, requestTransforms, responseTransforms].some(
+    (changed) => changed !== undefined,
+  );
 }
 
 function parseAll(drafts: readonly TransformDraft[], field: string, isResponse: boolean): Transform[] {
@@ -108,19 +136,12 @@ function parseAll(drafts: readonly TransformDraft[], field: string, isResponse: 
 }
 
 async function compileAll({ compile }: ProxyChecks, definition: Partial<ProxyDefinition>): Promise<void> {
-  const single = [
-    ["request_transform", definition.requestTransform],
-    ["response_transform", definition.responseTransform],
-  ] as const;
-  const listed = [
-    ...(definition.requestTransforms ?? []).map(
-      (transform, index) => [`request_transforms[${index}]`, transform] as const,
-    ),
-    ...(definition.responseTransforms ?? []).map(
-      (transform, index) => [`response_transforms[${index}]`, transform] as const,
-    ),
+  const { requestTransform, responseTransform, requestTransforms = [], responseTransforms = [] } = definition;
+  const steps = [
+    ...namedSteps("request_transform", requestTransform, requestTransforms),
+    ...namedSteps("response_transform", responseTransform, responseTransforms),
   ];
-  for (const [field, transform] of [...single, ...listed]) {
-    if (transform?.type === "code") await requireCompiling(compile, `${field}.code`, transform.code);
+  for (const [field, step] of steps) {
+    if (step.type === "code") await requireCompiling(compile, `${field}.code`, step.code);
   }
 }

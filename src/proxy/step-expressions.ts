@@ -1,10 +1,10 @@
 import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
 import { evaluate } from "../expressions/expression.js";
-import { expressionFault } from "../expressions/expression-place.js";
-import { parseReference } from "../expressions/reference.js";
 import { expressionSpans } from "../expressions/span.js";
+import { setAtLocation } from "./json-location.js";
 import { asText } from "./splice/place.js";
+import { parseStepExpression, STEP_FORMS } from "./step-expression.js";
 
 /** Results of earlier steps, by their identifiers. */
 export type Remembered = Map<string, Json>;
@@ -33,8 +33,7 @@ export class StepExpressions {
 
   /** Sets a value in a JSON body, at a path of names and indexes: `$.card.token`. */
   append(body: Json, location: string, value: Json): Json {
-    const steps = readPath(location);
-    return setAt(body, steps, this.#resolve(value, "value"));
+    return setAtLocation(body, location, this.#resolve(value, "value"));
   }
 
   #resolve(value: Json, field: string): Json {
@@ -67,40 +66,11 @@ export class StepExpressions {
   }
 
   #bind(expression: string, field: string): [string, JsonObject] {
-    if (/^\s*res(?:\W|$)/.test(expression) && this.#response !== undefined) {
-      return [`{{ ${expression} }}`, { res: this.#response }];
+    const parsed = parseStepExpression(expression);
+    if (parsed?.reads === "answer" && this.#response !== undefined) {
+      return [`{{ ${parsed.template} }}`, { res: this.#response }];
     }
-    const reference = parseReference(expression);
-    if ("rejected" in reference) throw expressionFault(() => ({ field, position: undefined }), reference.rejected);
-    if (reference.form !== "transform_identifier" || !this.#remembered.has(reference.name)) {
-      throw invalid(
-        field,
-        "must use {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step",
-      );
-    }
-    const filters = reference.filters === null ? "" : ` | ${reference.filters}`;
-    return [`{{ made${filters} }}`, { made: this.#remembered.get(reference.name) ?? null }];
+    if (parsed?.reads !== "step" || !this.#remembered.has(parsed.identifier)) throw invalid(field, STEP_FORMS);
+    return [`{{ ${parsed.template} }}`, { made: this.#remembered.get(parsed.identifier) ?? null }];
   }
-}
-
-function readPath(location: string): string[] {
-  const path = location.replace(/^\$\.?/, "");
-  const steps = [...path.matchAll(/([^.[\]]+)|\['([^']+)'\]/g)].map(([, plain, quoted]) => plain ?? quoted ?? "");
-  if (steps.length === 0) throw invalid("location", "must be a path such as $.card.token");
-  return steps;
-}
-
-/** Creates missing objects on the way; an index addresses a list entry, or appends at its end. */
-function setAt(target: Json, [step = "", ...rest]: readonly string[], value: Json): Json {
-  if (Array.isArray(target)) {
-    const index = /^\d+$/.test(step) ? Math.min(Number(step), target.length) : target.length;
-    const copy = [...target];
-    copy[index] = rest.length === 0 ? value : setAt(copy[index] ?? {}, rest, value);
-    return copy;
-  }
-  const copy: JsonObject = {};
-  if (isJsonObject(target)) for (const [key, item] of Object.entries(target)) setOwn(copy, key, item);
-  const inner = Object.hasOwn(copy, step) ? (copy[step] ?? {}) : {};
-  setOwn(copy, step, rest.length === 0 ? value : setAt(inner, rest, value));
-  return copy;
 }

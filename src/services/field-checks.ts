@@ -8,6 +8,7 @@ import {
 import {
   type CreateProxyRequest,
   ProxyService,
+  type ProxyTransform,
   type ReplaceProxyRequest,
   type UpdateProxyRequest,
 } from "../../gen/cloakroom/v1/proxies_pb.js";
@@ -20,6 +21,7 @@ import { isApplicationType } from "../access/permissions.js";
 import { invalid } from "../base/fault.js";
 import { chooseFormula } from "../payments/connection.js";
 import { readFields } from "../payments/connection-fields.js";
+import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { parseTransform } from "../proxy/transform.js";
 import { parseExpiry } from "../tokens/expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
@@ -63,8 +65,8 @@ const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
   checking(SessionService.method.authorizeSession, ({ permissions, rules }) => [
     () => permissions.length + rules.length > 0 && parseRights("session", permissions, rules.map(ruleDraft)),
   ]),
-  checking(ProxyService.method.createProxy, transformChecks),
-  checking(ProxyService.method.replaceProxy, transformChecks),
+  checking(ProxyService.method.createProxy, (request) => [...transformChecks(request), ...stepChecks(request)]),
+  checking(ProxyService.method.replaceProxy, (request) => [...transformChecks(request), ...stepChecks(request)]),
   checking(ProxyService.method.updateProxy, transformChecks),
   checking(ConnectionService.method.createConnection, connectionChecks),
   checking(ConnectionService.method.replaceConnection, connectionChecks),
@@ -95,6 +97,31 @@ function transformChecks(
     ...responseTransforms.map(
       (transform, index) => () => parseTransform(transformDraft(transform), `response_transforms[${index}]`, true),
     ),
+  ];
+}
+
+/** Not for a patch, whose steps may use the results of steps that are not in the request. */
+function stepChecks(request: CreateProxyRequest | ReplaceProxyRequest): readonly FieldCheck[] {
+  const { requestTransform, responseTransform, requestTransforms, responseTransforms } = request;
+  const check = (
+    field: string,
+    single: ProxyTransform | undefined,
+    list: readonly ProxyTransform[],
+    isResponse: boolean,
+  ) => {
+    const draft = givenTransform(single);
+    const drafts = [
+      ...(draft ? [[field, draft] as const] : []),
+      ...list.map((transform, index) => [`${field}s[${index}]`, transformDraft(transform)] as const),
+    ];
+    requireUsableSteps(
+      drafts.map(([name, one]): NamedStep => [name, parseTransform(one, name, isResponse)]),
+      isResponse,
+    );
+  };
+  return [
+    () => check("request_transform", requestTransform, requestTransforms, false),
+    () => check("response_transform", responseTransform, responseTransforms, true),
   ];
 }
 

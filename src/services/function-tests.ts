@@ -21,6 +21,7 @@ import { requireShort } from "../functions/code.js";
 import type { ObservedRun } from "../functions/observed-run.js";
 import type { TestOutside } from "../functions/test-hosts.js";
 import type { SetUpTest, TestSetup } from "../functions/test-run.js";
+import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
 import { parseTransform, type Transform } from "../proxy/transform.js";
 import { type ReactorTest, testReactor } from "../reactors/test-reactor.js";
@@ -131,11 +132,14 @@ function proxySampleOf(message: TestProxyRequest): ProxySample {
 }
 
 function stepsOf(transforms: readonly ProxyTransform[], field: string, isResponse: boolean): Transform[] {
-  return transforms.map((message, index) => {
-    const transform = parseTransform(transformDraft(message), `${field}[${index}]`, isResponse);
-    if (transform.type === "code") requireShort(`${field}[${index}].code`, transform.code);
-    return transform;
+  const steps = transforms.map((message, index): NamedStep => {
+    const place = `${field}[${index}]`;
+    const transform = parseTransform(transformDraft(message), place, isResponse);
+    if (transform.type === "code") requireShort(`${place}.code`, transform.code);
+    return [place, transform];
   });
+  requireUsableSteps(steps, isResponse);
+  return steps.map(([, transform]) => transform);
 }
 
 function queryOf(query: string): string {

@@ -193,6 +193,31 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
 });
 
 describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
+  it("every value of a wrong type is named", async () => {
+    const message = {
+      ...{ type: 1, data: "x", mask: { a: 1 }, containers: ["/a/", 2, null], metadata: { a: "b", c: 3 } },
+      ...{ deduplicateToken: "yes", expires_at: {}, searchIndexes: "{{ data }}" },
+    };
+    const failure = await leavingNothing(() => refusalOf(encoding, JSON.stringify(message)));
+    expectRefusal(failure, "validation_failed", [
+      ...["type", "containers[1]", "containers[2]", "metadata.c"],
+      ...["deduplicate_token", "expires_at", "search_indexes"],
+    ]);
+    expect(failure.message).toBe("type must be a string (1 of 7 problems)");
+  });
+
+  it("such a value is named by its whole path", async () => {
+    const rules = [{ priority: 1 }, { priority: "one", permissions: [true] }, "rule"];
+    const error = await sendMessage(
+      encoding,
+      "cloakroom.v1.ApplicationService/CreateApplication",
+      JSON.stringify({ name: "A", rules }),
+      { key: tenant.managementKey },
+    );
+    if (!error) throw new Error("the call was served");
+    expectRefusal(failureIn(error), "validation_failed", ["rules[1].priority", "rules[1].permissions[0]", "rules[2]"]);
+  });
+
   it.each([
     ["is cut off", '{"type":"token","data":', "malformed_body", ["body"]],
     ["is empty", "", "malformed_body", ["body"]],
@@ -208,6 +233,12 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
       '{"type":"token","data":1,"id":"abc\\ud800"}',
       "validation_failed",
       ["id"],
+    ],
+    [
+      "has half a surrogate pair in a name and a wrong value",
+      '{"type":"token","data":1,"metadata":{"\\ud800":1}}',
+      "validation_failed",
+      ["metadata.\ufffd"],
     ],
     ["has half a surrogate pair in its data", '{"type":"token","data":["\\ud800"]}', "validation_failed", ["data[0]"]],
     [

@@ -84,7 +84,17 @@ describe("the documentation's files", () => {
     const guides = (await filesOfPage()).filter((path) => path.startsWith("/docs/guides/"));
     const names = [
       ...["start", "client", "architecture", "audit-export", "audit", "code", "command-line", "configuration"],
-      ...["console", "elements", "expressions", "glossary", "idempotency", "operations", "payments", "people"],
+      ...[
+        "console",
+        "elements",
+        "errors",
+        "expressions",
+        "glossary",
+        "idempotency",
+        "operations",
+        "payments",
+        "people",
+      ],
       ...["proxies", "search", "tokens"],
     ];
     expect(guides).toEqual(names.map((name) => `/docs/guides/${name}`));

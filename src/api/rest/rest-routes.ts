@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
@@ -20,7 +20,6 @@ import { routePath } from "./path-template.js";
 import { functionProblem, PROBLEM_TYPE, problemOf } from "./problem.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
 
-const VERBS: readonly HttpVerb[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** Serves every method at the paths that its proto declares. */
@@ -43,19 +42,7 @@ export function registerRest(
       });
     }
   }
-  for (const [url, served] of byPath) {
-    const others = [...VERBS, "TRACE" as const].filter((verb) => verb === "TRACE" || !served.has(verb));
-    const allow = [...served].join(", ");
-    if (others.length === 0) continue;
-    app.route({
-      method: others,
-      url,
-      handler: (request, reply) => {
-        reply.header("allow", allow);
-        return sendFault(reply, new Fault("method_not_allowed", `This path takes ${allow}.`), traceOf(request.raw));
-      },
-    });
-  }
+  refuseOtherMethods(app, byPath);
   app.setNotFoundHandler((request, reply) => {
     if (isRpcCall(request.raw)) {
       reply.hijack();
@@ -63,6 +50,28 @@ export function registerRest(
     }
     return sendFault(reply, new Fault("not_found", "There is nothing at this path."), traceOf(request.raw));
   });
+}
+
+/** Methods that Node reads. CONNECT names no path, and OPTIONS asks what a browser may send. */
+const OTHER_METHODS = METHODS.filter((method) => !["CONNECT", "HEAD", "OPTIONS"].includes(method));
+
+function refuseOtherMethods(app: FastifyInstance, byPath: ReadonlyMap<string, ReadonlySet<string>>): void {
+  for (const method of OTHER_METHODS) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  }
+  for (const [url, served] of byPath) {
+    const allow = [...served].join(", ");
+    const refuse = (request: FastifyRequest, reply: FastifyReply) => {
+      reply.header("allow", allow);
+      return sendFault(reply, new Fault("method_not_allowed", `This path takes ${allow}.`), traceOf(request.raw));
+    };
+    app.route({
+      ...{ method: OTHER_METHODS.filter((method) => !served.has(method)), url },
+      // Before the framework looks at the body: it refuses a QUERY without one.
+      onRequest: async (request, reply) => refuse(request, reply),
+      handler: refuse,
+    });
+  }
 }
 
 async function answer(

@@ -11,9 +11,11 @@ import {
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { afterOthers, isLarge } from "../../base/after-others.js";
+import { Fault } from "../../base/fault.js";
 import { countMembers } from "../../base/json-structure.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed, readCheckedJson } from "../json-text.js";
+import { readMessageJson } from "../json-type-faults.js";
 import { faultOf } from "../rpc-refusal.js";
 import { readBinary } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
@@ -60,8 +62,11 @@ export function connectWireOf({ headers }: IncomingMessage): UnaryWire | undefin
 async function readJson(type: DescMessage, body: Buffer, mostBytes: number): Promise<Message> {
   const text = await readCheckedJson(body);
   try {
-    return isLarge(body.length) ? await parseLarge(type, body, text) : fromJsonString(type, text, JSON_OPTIONS);
+    return isLarge(body.length)
+      ? await parseLarge(type, body, text)
+      : readMessageJson(type, text, body.length, JSON_OPTIONS);
   } catch (error) {
+    if (error instanceof Fault) throw error;
     const refusal = ConnectError.from(error, Code.InvalidArgument);
     throw faultOf(refusal, mostBytes) ?? malformed("must be a valid message");
   }

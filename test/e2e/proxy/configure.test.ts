@@ -124,6 +124,159 @@ describe("pre-configured proxies", () => {
     expect(faults(await create(wrong))).toEqual([400, fields]);
   });
 
+  const header = (value: string) => ({ type: "append_header", options: { value, location: "X-A" } });
+  const json = (value: unknown, location = "$.a") => ({ type: "append_json", options: { value, location } });
+  const tokenize = (identifier: string, token: object) => ({ type: "tokenize", options: { identifier, token } });
+  const OTHER_FORM =
+    "must use {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
+  const UNKNOWN_STEP = "must name a tokenize step before this one by its identifier";
+
+  it.each<[string, object, string, string]>([
+    [
+      "an unknown filter",
+      { response_transform: header("a {{ res.b | lst4 }}") },
+      "response_transform.options.value",
+      "must be a valid expression: there is no filter lst4 (character 14)",
+    ],
+    [
+      "a filter without its argument",
+      { response_transforms: [GOOD, json({ list: ["{{ res.a }}", "{{ res.b | json }}"] })] },
+      "response_transforms[1].options.value.list[1]",
+      "must be a valid expression: json needs a text as json_path_expression (character 12)",
+    ],
+    [
+      "a comma in place of a bar",
+      { response_transforms: [tokenize("made", { type: "token", data: { a: "{{ res.b, last4 }}" } })] },
+      "response_transforms[0].options.token.data.a",
+      "must be a valid expression: expected one value and its filters (character 3)",
+    ],
+    [
+      "a trimming end",
+      { response_transforms: [header("{{ res.b -}}")] },
+      "response_transforms[0].options.value",
+      "must be a valid expression: expected one value and its filters (character 3)",
+    ],
+    [
+      "an open brace",
+      { request_transforms: [header("a {{ b }")] },
+      "request_transforms[0].options.value",
+      "must be a valid expression: a {{ is not closed by }} (character 3)",
+    ],
+    [
+      "an open brace before an expression",
+      { response_transforms: [header("{{ {{ res.a }}")] },
+      "response_transforms[0].options.value",
+      "must be a valid expression: a {{ is not closed by }} (character 1)",
+    ],
+    [
+      "the answer in a request",
+      { request_transform: header("{{ res.a }}") },
+      "request_transform.options.value",
+      `${OTHER_FORM} (character 3)`,
+    ],
+    [
+      "a token reference",
+      { response_transforms: [json("{{ 01980f70-1a2b-7c4d-9e5f-60718293a4b5 }}")] },
+      "response_transforms[0].options.value",
+      `${OTHER_FORM} (character 3)`,
+    ],
+    [
+      "a step that is not there",
+      { response_transforms: [header("{{ transform_identifier: 'made' | json: '$.id' }}")] },
+      "response_transforms[0].options.value",
+      `${UNKNOWN_STEP} (character 3)`,
+    ],
+    [
+      "a later step",
+      { response_transforms: [header("{{ transform_identifier: 'made' }}"), tokenize("made", { data: "a" })] },
+      "response_transforms[0].options.value",
+      `${UNKNOWN_STEP} (character 3)`,
+    ],
+    [
+      "a step of the other direction",
+      {
+        request_transforms: [tokenize("made", { data: "a" })],
+        response_transforms: [header("{{ transform_identifier: 'made' }}")],
+      },
+      "response_transforms[0].options.value",
+      `${UNKNOWN_STEP} (character 3)`,
+    ],
+    [
+      "an unknown filter behind a step",
+      { request_transforms: [tokenize("made", { data: "a" }), json("{{ transform_identifier: 'made' | jsn: 'a' }}")] },
+      "request_transforms[1].options.value",
+      "must be a valid expression: there is no filter jsn (character 35)",
+    ],
+    [
+      "a header with a line break",
+      { response_transforms: [header("a\r\nb")] },
+      "response_transforms[0].options.value",
+      "must be a header value, without line breaks",
+    ],
+    ...["$", "$.*", "$..a", "$.a[?(@.b)]", "$.a[0:1]", "$.a["].map((location): [string, object, string, string] => [
+      `the location ${location}`,
+      { response_transforms: [json("a", location)] },
+      "response_transforms[0].options.location",
+      "must be a path of names and indexes such as $.card.token, of at most 1000 characters",
+    ]),
+  ])("are not created with a step that has %s", async (_, wrong, field, expectation) => {
+    const { status, body } = await create(wrong);
+    expect([status, body.errors]).toEqual([400, { [field]: [expectation] }]);
+  });
+
+  it("tell the problems of all expressions, and of other fields", async () => {
+    const { body } = await create({
+      name: undefined,
+      response_transforms: [json({ a: "{{ res.a | b }}", c: "{{ res.c | d }}" }), header("{{ e }}"), json("a", "$..b")],
+    });
+    expect(Object.keys(body.errors).sort()).toEqual([
+      "name",
+      "response_transforms[0].options.value.a",
+      "response_transforms[0].options.value.c",
+      "response_transforms[1].options.value",
+      "response_transforms[2].options.location",
+    ]);
+  });
+
+  it("are checked in time however many expressions a step has", async () => {
+    const { status, body } = await create({
+      response_transforms: [json(new Array(20_000).fill("{{ res.a | json: '$.b' | append: 'c' }}"))],
+    });
+    expect([status, Object.values(body.errors)[0]]).toEqual([
+      400,
+      ["must be an expression that can be evaluated with less work (character 3)"],
+    ]);
+  });
+
+  it("are checked in time however long a location is", async () => {
+    const long = `$.${"a".repeat(100_000)}[`;
+    expect(faults(await create({ response_transforms: [json("a", long)] }))).toEqual([
+      400,
+      ["response_transforms[0].options.location"],
+    ]);
+  });
+
+  it("take the locations that clients write", async () => {
+    const locations = ["$.a", "a.b", "$.a[0].b", "$['a.b']", '$["a b"][1]', "$.card-token"];
+    expect((await create({ response_transforms: locations.map((location) => json("a", location)) })).status).toBe(201);
+  });
+
+  it("may use steps that a patch leaves in place, and only those", async () => {
+    const { id } = (await create({ request_transform: tokenize("made", { data: "a" }) })).body;
+    const uses = { request_transforms: [header("{{ transform_identifier: 'made' | json: '$.id' }}")] };
+    expect((await patch(id, uses)).status).toBe(204);
+    expect(faults(await patch(id, { request_transform: null }))).toEqual([
+      400,
+      ["request_transforms[0].options.value"],
+    ]);
+    expect((await patch(id, { name: "B" })).status).toBe(204);
+    expect(faults(await put(id, { name: "A", destination_url: URL_OF, ...uses }))).toEqual([
+      400,
+      ["request_transforms[0].options.value"],
+    ]);
+    expect((await get(id)).request_transform.type).toBe("tokenize");
+  });
+
   it("cannot use a management application, or one of another tenant", async () => {
     const clerk = await tenant.application({ type: "management", permissions: ["proxy:read"] });
     expect(faults(await create({ application: { id: clerk.id } }))).toEqual([400, ["application.id"]]);

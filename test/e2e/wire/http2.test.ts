@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -376,5 +377,49 @@ describe("over HTTP/2", () => {
     const [answered] = await once(stream, "response");
     session.destroy();
     expect(answered[":status"]).toBe(status);
+  });
+
+  it.each<[what: string, headers: Record<string, string>]>([
+    ["a large header", { "x-large": "a".repeat(40_000) }],
+    ["many headers", Object.fromEntries(Array.from({ length: 230 }, (_, at) => [`x-h${at}`, "v"]))],
+  ])("a request with %s gets 431, and others of its connection are served", async (_, headers) => {
+    const session = connectHttp2(server.url);
+    await once(session, "remoteSettings");
+    // The server enforces its settings once they are confirmed.
+    await once(session.request({ ":path": "/healthz" }).resume(), "close");
+    const refused = session.request({ ":path": "/permissions", ...headers });
+    const [answered] = await once(refused, "response");
+    const { code, detail } = JSON.parse(await text(refused));
+    const next = session.request({ ":path": "/healthz" });
+    const [served] = await once(next, "response");
+    session.destroy();
+    expect([answered[":status"], code, detail]).toEqual([
+      431,
+      "headers_too_large",
+      "Address and headers must not be larger than 32768 bytes together, in at most 200 headers.",
+    ]);
+    expect(served[":status"]).toBe(200);
+  });
+
+  it("a call over gRPC with large metadata is RESOURCE_EXHAUSTED", async () => {
+    const session = connectHttp2(server.url);
+    const call = session.request({
+      ...{ ":path": "/cloakroom.v1.TokenService/GetToken", ":method": "POST" },
+      ...{ "content-type": "application/grpc", te: "trailers", "x-large": "a".repeat(40_000) },
+    });
+    const trailers = once(call, "trailers");
+    const [answered] = await once(call, "response");
+    call.resume();
+    const status = answered["grpc-status"] ?? (await trailers)[0]["grpc-status"];
+    session.destroy();
+    expect([answered[":status"], status]).toEqual([200, "8"]);
+  });
+
+  it("a stream with larger headers is reset", async () => {
+    const session = connectHttp2(server.url);
+    const headers = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x-h${at}`, "v"]));
+    const [error] = await once(session.request({ ":path": "/healthz", ...headers }), "error");
+    session.destroy();
+    expect(String(error)).toContain("NGHTTP2_ENHANCE_YOUR_CALM");
   });
 });
