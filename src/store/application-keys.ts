@@ -1,7 +1,10 @@
 import type { Uuid } from "../base/ids.js";
 import { offsetOf, type PageRequest } from "../base/page.js";
+import { boundQuery, boundWrite } from "./bound-statement.js";
 import { definePage } from "./counted-page.js";
-import { defineStatement, defineWrite, inSizes } from "./statement.js";
+import { bytes, uuid } from "./parameter.js";
+import { readRow, writeRow } from "./single-row.js";
+import type { Columns } from "./wire/columns.js";
 
 export interface ApplicationKeyRow {
   readonly id: Uuid;
@@ -19,28 +22,39 @@ export interface NewApplicationKey {
   readonly created_by: Uuid | null;
 }
 
-export const insertApplicationKey = defineWrite<NewApplicationKey>({
+export const insertApplicationKey = boundWrite<NewApplicationKey>({
   table: "application_keys",
+  sql: `
+    insert into application_keys (tenant_id, id, application_id, key_hash, proof, created_by, created_at)
+    values (:tenant, :id, :application_id, :key_hash, :proof, :created_by, :now)`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    application_id: uuid(({ application_id }) => application_id),
+    key_hash: bytes(({ key_hash }) => key_hash),
+    proof: bytes(({ proof }) => proof),
+    created_by: uuid(({ created_by }) => created_by),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inSizes(inputs, (piece) => {
-      const rows = piece.map((input) => ({ tenant_id: tenantId, created_at: at, ...input }));
-      return sql`insert into application_keys ${sql(rows)}`;
-    }),
+});
+
+const readKeyRow = (column: Columns): ApplicationKeyRow => ({
+  id: column.uuid(),
+  application_id: column.uuid(),
+  created_by: column.uuidOrNull(),
+  created_at: column.time(),
 });
 
 /** All keys of an application, oldest first. */
-export const keysOfApplication = defineStatement<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
+export const keysOfApplication = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
   table: "application_keys",
   kind: "read",
+  sql: `
+    select id, application_id, created_by, created_at from application_keys
+    where tenant_id = :tenant and application_id = :application_id order by created_at, id`,
+  parameters: { application_id: uuid((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, applicationIds) => [
-    sql`
-      select id, application_id, created_by, created_at from application_keys
-      where tenant_id = ${tenantId} and application_id = any(${[...applicationIds]}::uuid[])
-      order by application_id, created_at, id`,
-  ],
-  answers: ([rows = []], applicationIds) => applicationIds.map((id) => rows.filter((row) => row.application_id === id)),
+  row: readKeyRow,
+  answers: (rows) => rows,
 });
 
 export interface ApplicationKeyListing extends PageRequest {
@@ -67,31 +81,27 @@ export interface KeyPlace {
   readonly id: Uuid;
 }
 
-export const readApplicationKey = defineStatement<KeyPlace, ApplicationKeyRow | null, ApplicationKeyRow>({
+const PLACE = {
+  application_id: uuid<KeyPlace>(({ applicationId }) => applicationId),
+  id: uuid<KeyPlace>(({ id }) => id),
+};
+
+export const readApplicationKey = readRow<KeyPlace, ApplicationKeyRow>({
   table: "application_keys",
-  kind: "read",
+  sql: `
+    select id, application_id, created_by, created_at from application_keys
+    where tenant_id = :tenant and application_id = :application_id and id = :id`,
+  parameters: PLACE,
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, places) => [
-    sql`
-      select id, application_id, created_by, created_at from application_keys
-      where tenant_id = ${tenantId} and id = any(${places.map(({ id }) => id)}::uuid[])`,
-  ],
-  answers: ([rows = []], places) =>
-    places.map(
-      ({ applicationId, id }) => rows.find((row) => row.id === id && row.application_id === applicationId) ?? null,
-    ),
+  row: readKeyRow,
 });
 
 /** Returns whether the key existed. */
-export const deleteApplicationKey = defineStatement<KeyPlace, boolean, unknown>({
+export const deleteApplicationKey = writeRow<KeyPlace>({
   table: "application_keys",
-  kind: "write",
+  sql: `
+    delete from application_keys
+    where tenant_id = :tenant and application_id = :application_id and id = :id returning 1`,
+  parameters: PLACE,
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, places) =>
-    places.map(
-      ({ applicationId, id }) => sql`
-        delete from application_keys
-        where tenant_id = ${tenantId} and application_id = ${applicationId} and id = ${id} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });

@@ -1,5 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { defineStatement, defineWrite } from "./statement.js";
+import { boundQuery, boundWrite } from "./bound-statement.js";
+import { bigint, bytes, text, time, uuid } from "./parameter.js";
+import { readRow } from "./single-row.js";
 
 /** A time stamp over the last seals of tenants, among the rows of the vault itself. */
 export interface StampRow {
@@ -17,39 +19,46 @@ export interface AnchorRow {
   readonly proof: string;
 }
 
-export const insertStamp = defineWrite<StampRow>({
+export const insertStamp = boundWrite<StampRow>({
   table: "audit_stamps",
+  sql: "insert into audit_stamps (tenant_id, id, stamped_at, token) values (:tenant, :id, :stamped_at, :token)",
+  parameters: {
+    id: uuid(({ id }) => id),
+    stamped_at: time(({ stamped_at }) => stamped_at),
+    token: bytes(({ token }) => token),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, stamps) =>
-    stamps.map((stamp) => sql`insert into audit_stamps ${sql({ tenant_id: tenantId, ...stamp })}`),
 });
 
-export const readStamp = defineStatement<Uuid, StampRow | null, StampRow>({
+export const readStamp = readRow<Uuid, StampRow>({
   table: "audit_stamps",
-  kind: "read",
+  sql: "select id, stamped_at, token from audit_stamps where tenant_id = :tenant and id = :id",
+  parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map((id) => sql`select id, stamped_at, token from audit_stamps where tenant_id = ${tenantId} and id = ${id}`),
-  answers: (rows) => rows.map(([row]) => row ?? null),
+  row: (column) => ({ id: column.uuid(), stamped_at: column.time(), token: column.bytes() }),
 });
 
 /** Another replica may have anchored the same entry. */
-export const insertAnchor = defineWrite<AnchorRow>({
+export const insertAnchor = boundWrite<AnchorRow>({
   table: "audit_anchors",
+  sql: `
+    insert into audit_anchors (tenant_id, number, stamp_id, proof) values (:tenant, :number, :stamp_id, :proof)
+    on conflict do nothing`,
+  parameters: {
+    number: bigint(({ number }) => number),
+    stamp_id: uuid(({ stamp_id }) => stamp_id),
+    proof: text(({ proof }) => proof),
+  },
   sortKey: ({ number }) => String(number),
-  queries: (sql, tenantId, anchors) =>
-    anchors.map(
-      (anchor) => sql`insert into audit_anchors ${sql({ tenant_id: tenantId, ...anchor })} on conflict do nothing`,
-    ),
 });
 
 /** The number of the last entry that a stamp covers; 0 without any. */
-export const readLastAnchored = defineStatement<"last", number, { readonly number: number }>({
+export const readLastAnchored = boundQuery<"last", number, number>({
   table: "audit_anchors",
   kind: "read",
+  sql: "select coalesce(max(number), 0)::bigint from audit_anchors where tenant_id = :tenant",
+  parameters: {},
   sortKey: () => "",
-  queries: (sql, tenantId) => [
-    sql`select coalesce(max(number), 0)::bigint as number from audit_anchors where tenant_id = ${tenantId}`,
-  ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.number ?? 0),
+  row: (column) => column.integer(),
+  answers: (rows) => rows.map(([number]) => number ?? 0),
 });

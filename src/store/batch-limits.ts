@@ -15,6 +15,12 @@ export interface BatchLimits {
   readonly waitMs: number;
   /** Milliseconds after which an unanswered transaction is cancelled and its connection dropped. */
   readonly timeoutMs: number;
+  /**
+   * The same for one step of a transaction: twice the statement timeout, and a second. The database's own timeout has no
+   * effect if it does not respond, or if it waits for a node of its cluster that does not: Citus 13 asks that node to
+   * cancel the statement, and waits for it. Absent: `timeoutMs` alone.
+   */
+  readonly stepTimeoutMs?: number;
   /** Milliseconds before each attempt to resolve an unknown commit. */
   readonly retryDelays: readonly number[];
 }
@@ -47,6 +53,7 @@ export const ORDINARY_LIMITS: BatchLimits = {
   queueInAll: 10_000,
   waitMs: 10_000,
   timeoutMs: 15_000,
+  stepTimeoutMs: 11_000,
   retryDelays: [0, 1_000, 3_000],
 };
 
@@ -63,5 +70,6 @@ export const BULK_LIMITS: BatchLimits = {
   queueInAll: 2_000,
   waitMs: 15_000,
   timeoutMs: 30_000,
+  stepTimeoutMs: 5_000,
   retryDelays: [0, 1_000, 3_000],
 };

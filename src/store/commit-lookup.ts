@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { PendingQuery, Row } from "postgres";
 import type { TenantId } from "../base/ids.js";
 import { APPLICATION_NAME, type DatabaseAddress, type Sql } from "./connect.js";
 import { connectOnce, type OneConnection } from "./one-connection.js";
@@ -55,21 +56,41 @@ async function endBackend(sql: Sql, backend: number): Promise<void> {
 }
 
 /**
- * Tries to write the log row again, and discards the attempt. If the first transaction has written the row and has not
- * ended, the database makes the second one wait for it. On Citus it may go on after the coordinator has crashed: a worker
- * may have yet to read the `commit` of its part, or a prepared part may await its recovery. Reading the row would find
- * nothing, and miss a commit.
+ * A row that a read finds is committed, also in a database that takes no writes. Otherwise this tries to write the row
+ * again, and discards the attempt. If the first transaction has written the row and has not ended, the database makes
+ * the second one wait for it. On Citus it may go on after the coordinator has crashed: a worker may have yet to read the
+ * `commit` of its part, or a prepared part may await its recovery. A read alone would find nothing, and miss a commit.
  * @throws if the first transaction does not end within the time-outs of the connection.
  */
-async function hasLogRow(sql: Sql, { tenantId, marker: { createdAt, id } }: UnknownCommit): Promise<boolean> {
-  const [, , written] = await Promise.all([
+async function hasLogRow(sql: Sql, commit: UnknownCommit): Promise<boolean> {
+  const { tenantId, marker } = commit;
+  const found = await asTenant(
+    sql,
+    tenantId,
+    () => sql`
+      select 1 from audit_logs
+      where tenant_id = ${tenantId} and created_at = ${marker.createdAt} and id = ${marker.id}`,
+  );
+  if (found.length > 0) return true;
+  const written = await asTenant(
+    sql,
+    tenantId,
+    () => sql`
+      insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
+      values (${tenantId}, ${marker.createdAt}, ${marker.id}, '', '', '', '') on conflict do nothing returning 1`,
+  );
+  return written.length === 0;
+}
+
+/** Runs a query in a transaction of a tenant, and rolls it back. */
+async function asTenant(sql: Sql, tenantId: TenantId, query: () => PendingQuery<Row[]>): Promise<readonly Row[]> {
+  const [, , rows] = await Promise.all([
     sql.unsafe("begin"),
     sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
-    sql`insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
-      values (${tenantId}, ${createdAt}, ${id}, '', '', '', '') on conflict do nothing returning 1`,
+    query(),
     sql.unsafe("rollback"),
   ]);
-  return written.length === 0;
+  return rows;
 }
 
 /** Tries after each of these delays in milliseconds until there is an answer. */

@@ -1,4 +1,6 @@
-import { defineStatement } from "./statement.js";
+import { boundQuery } from "./bound-statement.js";
+import { text, time } from "./parameter.js";
+import { writeRow } from "./single-row.js";
 
 /** The beginning of an outage of a part of the log. */
 export interface OutageRow {
@@ -7,24 +9,21 @@ export interface OutageRow {
 }
 
 /** Returns whether the outage is new. */
-export const insertOutage = defineStatement<OutageRow, boolean, unknown>({
+export const insertOutage = writeRow<OutageRow>({
   table: "log_outages",
-  kind: "write",
+  sql: `
+    insert into log_outages (tenant_id, part, since) values (:tenant, :part, :since) on conflict do nothing returning 1`,
+  parameters: { part: text(({ part }) => part), since: time(({ since }) => since) },
   sortKey: ({ part }) => part,
-  queries: (sql, tenantId, outages) =>
-    outages.map(
-      (outage) => sql`
-        insert into log_outages ${sql({ tenant_id: tenantId, ...outage })} on conflict do nothing returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /** Ends the current outage and returns its beginning; null if no outage was recorded. */
-export const deleteOutage = defineStatement<string, Date | null, { readonly since: Date }>({
+export const deleteOutage = boundQuery<string, Date | null, Date>({
   table: "log_outages",
   kind: "write",
+  sql: "delete from log_outages where tenant_id = :tenant and part = :part returning since",
+  parameters: { part: text((part) => part) },
   sortKey: (part) => part,
-  queries: (sql, tenantId, parts) =>
-    parts.map((part) => sql`delete from log_outages where tenant_id = ${tenantId} and part = ${part} returning since`),
-  answers: (rows) => rows.map(([row]) => row?.since ?? null),
+  row: (column) => column.time(),
+  answers: (rows) => rows.map(([since]) => since ?? null),
 });

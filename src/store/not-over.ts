@@ -1,5 +1,8 @@
 import type { SqlTag } from "./statement.js";
 
+/** The condition that `expires_at` is in the future, in a bound statement. See {@link isNotOver}. */
+export const IS_NOT_OVER = "(expires_at > :now) is true";
+
 /**
  * A condition that the time in a column is in the future, for a row that is found by its key. Each such column has an
  * index for the sweeps. If the statement was planned while the table was empty, a plain comparison makes PostgreSQL

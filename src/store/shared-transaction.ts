@@ -45,6 +45,8 @@ export interface RunOptions extends TransactionStart {
    * order. Otherwise there is one work, and its statements run in call order.
    */
   readonly isShared: boolean;
+  /** Milliseconds after which an unanswered step loses its connection. Absent: no such limit. */
+  readonly stepTimeoutMs?: number | undefined;
 }
 
 /**
@@ -56,7 +58,7 @@ export async function runTransaction(
   options: RunOptions,
   works: readonly Work<unknown, OrdinaryTransaction>[],
 ): Promise<TransactionResult> {
-  const { guard, isShared } = options;
+  const { guard, isShared, stepTimeoutMs } = options;
   const requests = works.map((work) => started(work, engine, options));
   let isOpen = false;
 
@@ -89,7 +91,7 @@ export async function runTransaction(
     }
 
     isOpen = true;
-    const end = await connection.send();
+    const end = await connection.send(stepTimeoutMs);
     if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, errorIn(end));
     if (end.kind === "lost") return { kind: "aborted", error: end.error };
     if (end.kind === "failed") {

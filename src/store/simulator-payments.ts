@@ -2,7 +2,7 @@ import type { JsonObject } from "../base/json.js";
 import { boundWrite } from "./bound-statement.js";
 import { json, text } from "./parameter.js";
 import { lockedRead } from "./row-lock.js";
-import { defineStatement } from "./statement.js";
+import { readRow, writeRow } from "./single-row.js";
 
 /** A page of the simulator's books. */
 export interface SimulatorRow {
@@ -12,17 +12,12 @@ export interface SimulatorRow {
   readonly revision: number;
 }
 
-export const readSimulatorPayment = defineStatement<string, SimulatorRow | null, SimulatorRow>({
+export const readSimulatorPayment = readRow<string, SimulatorRow>({
   table: "simulator_payments",
-  kind: "read",
+  sql: "select reference, ledger, revision from simulator_payments where tenant_id = :tenant and reference = :reference",
+  parameters: { reference: text((reference) => reference) },
   sortKey: (reference) => reference,
-  queries: (sql, tenantId, references) => [
-    sql`
-      select reference, ledger, revision from simulator_payments
-      where tenant_id = ${tenantId} and reference = any(${[...references]}::text[])`,
-  ],
-  answers: ([rows = []], references) =>
-    references.map((wanted) => rows.find((row) => row.reference === wanted) ?? null),
+  row: (column) => ({ reference: column.text(), ledger: column.jsonObject(), revision: column.integer() }),
 });
 
 /** Reads a page, and locks it until the transaction ends. */
@@ -33,17 +28,13 @@ export const lockSimulatorPayment = lockedRead(
 );
 
 /** Returns whether the page was free. */
-export const insertSimulatorPayment = defineStatement<Omit<SimulatorRow, "revision">, boolean, unknown>({
+export const insertSimulatorPayment = writeRow<Omit<SimulatorRow, "revision">>({
   table: "simulator_payments",
-  kind: "write",
+  sql: `
+    insert into simulator_payments (tenant_id, reference, ledger, revision, created_at)
+    values (:tenant, :reference, :ledger, 1, :now) on conflict do nothing returning 1`,
+  parameters: { reference: text(({ reference }) => reference), ledger: json(({ ledger }) => ledger) },
   sortKey: ({ reference }) => reference,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ reference, ledger }) => sql`
-        insert into simulator_payments (tenant_id, reference, ledger, revision, created_at)
-        values (${tenantId}, ${reference}, ${sql.json(ledger)}, 1, ${at}) on conflict do nothing returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /** Writes to a locked page. */

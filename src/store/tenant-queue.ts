@@ -1,7 +1,8 @@
 import type { TenantId } from "../base/ids.js";
 import type { BatchedRequest } from "./batched-request.js";
+import { troubleOf } from "./database-error.js";
 import { OverloadDetector } from "./overload-detector.js";
-import type { Guard } from "./shared-transaction.js";
+import type { Guard, TransactionResult } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
 
 /** A request that waits for a transaction. */
@@ -38,6 +39,11 @@ export function queuedRequest<T>(
   };
 }
 
+/** An unanswered transaction has held a connection in vain for at least so many milliseconds. */
+const STALL_MS = 1_000;
+/** Milliseconds for which a tenant is stalled after such a transaction, unless another one commits. */
+const STALLED_FOR_MS = 10_000;
+
 /** The requests of one tenant, in order of arrival. */
 export class TenantQueue {
   readonly tenantId: TenantId;
@@ -46,6 +52,7 @@ export class TenantQueue {
   transactions = 0;
   inFlight = 0;
   readonly #overload = new OverloadDetector();
+  #stalledUntil = 0;
 
   constructor(tenantId: TenantId) {
     this.tenantId = tenantId;
@@ -62,11 +69,25 @@ export class TenantQueue {
   }
 
   /**
-   * Takes requests that arrived before a time and have not run. They may be queued behind requests that have run, in a
-   * transaction that was cancelled meanwhile.
+   * Whether its last transaction waited in vain for the database, or for the tenant's node in a cluster. The next one
+   * may take as long.
    */
-  takeLate(before: number): QueuedRequest[] {
-    const isLate = ({ attempts, since }: QueuedRequest) => attempts === 0 && since < before;
+  isStalled(now: number): boolean {
+    return now < this.#stalledUntil;
+  }
+
+  /** Records the end of a transaction. A lock that is not granted in time is an answer: other rows are free. */
+  ended(result: TransactionResult, startedAt: number, now: number): void {
+    if (result.kind === "committed") this.#stalledUntil = 0;
+    else if (isUnanswered(result) && now - startedAt >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;
+  }
+
+  /**
+   * Takes requests that arrived before a time: one for requests that have not run, and one for those that run again.
+   * They may be queued behind others that were in a transaction that was cancelled meanwhile.
+   */
+  takeLate(newBefore: number, retriedBefore: number): QueuedRequest[] {
+    const isLate = ({ attempts, since }: QueuedRequest) => since < (attempts === 0 ? newBefore : retriedBefore);
     const late = this.waiting.filter(isLate);
     if (late.length > 0) this.waiting.splice(0, this.waiting.length, ...this.waiting.filter((one) => !isLate(one)));
     return late;
@@ -98,6 +119,13 @@ export class TenantQueue {
     this.waiting.splice(0, this.waiting.length, ...left);
     return batch;
   }
+}
+
+function isUnanswered(result: TransactionResult): boolean {
+  if (result.kind !== "aborted") return result.kind === "unknown";
+  if (result.culprit !== undefined) return false;
+  const trouble = troubleOf(result.error);
+  return trouble === "connection" || trouble === "statement_timeout";
 }
 
 /** A request of a committed transaction whose work has not ended. */

@@ -1,10 +1,10 @@
 import type { Uuid } from "../base/ids.js";
 import { boundWrite } from "./bound-statement.js";
-import { isNotOver } from "./not-over.js";
-import { bytes, uuid } from "./parameter.js";
+import { IS_NOT_OVER } from "./not-over.js";
+import { bytes, text, time, uuid } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
 import { lockedRead } from "./row-lock.js";
-import { defineStatement, defineWrite } from "./statement.js";
+import { readRow } from "./single-row.js";
 
 export interface ThreeDSSessionRow {
   readonly id: Uuid;
@@ -16,28 +16,37 @@ export interface ThreeDSSessionRow {
   readonly created_at: Date;
 }
 
-export const insertThreeDSSession = defineWrite<Pick<ThreeDSSessionRow, "id" | "token_id" | "record" | "expires_at">>({
+export const insertThreeDSSession = boundWrite<Pick<ThreeDSSessionRow, "id" | "token_id" | "record" | "expires_at">>({
   table: "three_ds_sessions",
+  sql: `
+    insert into three_ds_sessions (tenant_id, id, token_id, record, revision, expires_at, created_at)
+    values (:tenant, :id, :token_id, :record, 1, :expires_at, :now)`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    token_id: text(({ token_id }) => token_id),
+    record: bytes(({ record }) => record),
+    expires_at: time(({ expires_at }) => expires_at),
+  },
   sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, payment_id: null, revision: 1, created_at: at, ...input };
-      return sql`insert into three_ds_sessions ${sql(row)}`;
-    }),
 });
 
 /** A session that has not expired. */
-export const readThreeDSSession = defineStatement<Uuid, ThreeDSSessionRow | null, ThreeDSSessionRow>({
+export const readThreeDSSession = readRow<Uuid, ThreeDSSessionRow>({
   table: "three_ds_sessions",
-  kind: "read",
+  sql: `
+    select id, token_id, record, payment_id, revision, expires_at, created_at from three_ds_sessions
+    where tenant_id = :tenant and id = :id and ${IS_NOT_OVER}`,
+  parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
-  queries: (sql, tenantId, ids, at) => [
-    sql`
-      select id, token_id, record, payment_id, revision, expires_at, created_at from three_ds_sessions
-      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])
-        and ${isNotOver(sql, "expires_at", at)}`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+  row: (column) => ({
+    id: column.uuid(),
+    token_id: column.text(),
+    record: column.bytes(),
+    payment_id: column.uuidOrNull(),
+    revision: column.integer(),
+    expires_at: column.time(),
+    created_at: column.time(),
+  }),
 });
 
 /** Reads an unexpired session, and locks it until the transaction ends. */

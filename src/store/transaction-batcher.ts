@@ -20,7 +20,8 @@ const OVERLOADED = unavailable("more requests arrive than the server can handle"
 
 /**
  * Lets requests of one tenant share transactions. Tenants take turns. The first transaction never waits; requests that
- * arrive meanwhile share the next one. With a batch size of one, each request has its own transaction.
+ * arrive meanwhile share the next one. With a batch size of one, each request has its own transaction. Stalled tenants
+ * share half of the connections.
  */
 export class TransactionBatcher {
   readonly #free: ConnectionSlot[];
@@ -37,6 +38,8 @@ export class TransactionBatcher {
   #inFlight = 0;
   #transactions = 0;
   #requests = 0;
+  /** Connections in use by tenants that were stalled when their transaction started. */
+  #stalled = 0;
   /** Called when a tenant's log is found to be closed beyond this server's clock. */
   onClosedMinute: ((tenantId: TenantId) => void) | undefined;
   /** Whether the database reported a full disk, and has not been seen to take writes since. */
@@ -182,6 +185,7 @@ export class TransactionBatcher {
 
   #mayStart(queue: TenantQueue, now: number): boolean {
     if (queue.transactions >= this.#limits.perTenant) return false;
+    if (queue.isStalled(now) && this.#stalled >= Math.max(1, Math.floor(this.#slots.length / 2))) return false;
     if (queue.isWorthATransaction(now - this.#limits.batchingWindowMs)) return true;
     // No other event may wake the dispatcher, so set a timer.
     this.#window ??= setTimeout(() => {
@@ -192,9 +196,9 @@ export class TransactionBatcher {
   }
 
   #expireAll(): void {
-    const tooOld = performance.now() - this.#limits.waitMs;
+    const now = performance.now();
     for (const queue of this.#queues.values()) {
-      const late = queue.takeLate(tooOld);
+      const late = queue.takeLate(now - this.#limits.waitMs, now - 2 * this.#limits.timeoutMs);
       this.#queued -= late.length;
       if (late.length > 0) rejectAll(late, unavailable("waited too long for the database"));
       this.#forget(queue);
@@ -214,7 +218,8 @@ export class TransactionBatcher {
   #forget(queue: TenantQueue): void {
     if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
-    if (queue.wasOverloaded(performance.now())) return;
+    const now = performance.now();
+    if (queue.wasOverloaded(now) || queue.isStalled(now)) return;
     // While its last transaction was being settled, another queue may have replaced it.
     if (this.#queues.get(queue.tenantId) === queue) this.#queues.delete(queue.tenantId);
   }
@@ -228,6 +233,8 @@ export class TransactionBatcher {
     this.#requests += batch.length;
     const timeout = setTimeout(() => slot.renew(), this.#limits.timeoutMs);
     const startedAt = performance.now();
+    const held = queue.isStalled(startedAt) ? 1 : 0;
+    this.#stalled += held;
     const now = new Date(this.#clock.now());
     const start = { now, isFirstInMinute: !this.#logged.has(tenantId, now) };
     const result = await this.#runOn(slot, { ...start, tenantId, guard }, batch);
@@ -239,6 +246,8 @@ export class TransactionBatcher {
       this.#logged.add(tenantId, now);
     }
     clearTimeout(timeout);
+    this.#stalled -= held;
+    queue.ended(result, startedAt, performance.now());
     if (
       result.kind === "unknown" ||
       (result.kind === "aborted" && result.culprit === undefined && leavesDoubt(result.error))
@@ -260,10 +269,11 @@ export class TransactionBatcher {
     batch: readonly QueuedRequest[],
   ): Promise<TransactionResult> {
     const works = batch.map(({ work }) => work);
+    const { stepTimeoutMs } = this.#limits;
     const isShared = this.#limits.batch > 1;
     try {
       return await slot.run((lease) =>
-        runTransaction(lease, { ...start, isShared, plansAgain: lease.plansAgain }, works),
+        runTransaction(lease, { ...start, isShared, stepTimeoutMs, plansAgain: lease.plansAgain }, works),
       );
     } catch (error) {
       return { kind: "aborted", error };

@@ -67,6 +67,48 @@ it("a look-up fails while the transaction goes on, and leaves nothing behind", a
   drop();
 });
 
+it.each([
+  ["commit", true, 1],
+  ["rollback", false, 0],
+] as const)(
+  "a look-up finds how a transaction ended by %s whose minute was closed since",
+  async (how, isStored, rows) => {
+    const { commit, end, drop } = await onItsWay();
+    await end(how);
+    drop();
+    await database.asTenant(
+      commit.tenantId,
+      `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at, audit_closed_until)
+     values ('${commit.tenantId}', '', '${newUuid()}', '{}', 'active', 1, now(), now() + interval '1 hour')`,
+    );
+    expect(await commitLookupIn(database.address)(commit)).toBe(isStored);
+    expect(await logRows(commit)).toBe(rows);
+  },
+);
+
+it("a look-up in a database that takes no writes finds a commit, and leaves the absence of one unknown", async () => {
+  const [stored, discarded] = [await onItsWay(), await onItsWay()];
+  await stored.end("commit");
+  await discarded.end("rollback");
+  for (const { drop } of [stored, discarded]) drop();
+  await setReadOnly("on");
+  try {
+    expect(await commitLookupIn(database.address)(stored.commit)).toBe(true);
+    await expect(commitLookupIn(database.address)(discarded.commit)).rejects.toMatchObject({ code: "25006" });
+  } finally {
+    await setReadOnly("off");
+  }
+  expect(await commitLookupIn(database.address)(discarded.commit)).toBe(false);
+});
+
+/** For sessions that start from now on. */
+async function setReadOnly(state: "on" | "off"): Promise<void> {
+  await database.owner.begin("read write", async (tx) => {
+    const [row] = await tx<{ name: string }[]>`select current_database() as name`;
+    await tx.unsafe(`alter database "${row?.name}" set default_transaction_read_only = ${state}`);
+  });
+}
+
 async function waitsForALock(): Promise<void> {
   await expect
     .poll(

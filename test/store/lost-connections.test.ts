@@ -221,16 +221,17 @@ describe("a transaction that continues without us", () => {
     expect(await fixture.logs()).toBe(2);
   });
 
-  it.each([
-    ["as its process is to be ended", /pg_terminate_backend/],
-    ["as its log row is looked for", /^insert into audit_logs .* on conflict do nothing/s],
-  ])("is looked up on another connection if one falls silent %s", async (_, statement) => {
+  it.each<[string, "before" | "answer", RegExp]>([
+    ["as its process is to be ended", "answer", /pg_terminate_backend/],
+    ["as its log row is read", "answer", /^\s*select 1 from audit_logs/],
+    ["as its missing log row is tried", "before", /^\s*insert into audit_logs .* on conflict do nothing/s],
+  ])("is looked up on another connection if one falls silent %s", async (_, at, statement) => {
     const lookups: CommitLookup[] = [];
     const wasCommitted: CommitLookup = async (commit) => lookups.at(0)?.(commit) ?? fail();
     await using fixture = await openFixture(database, { connections: 1, retryDelays: [0, 5], wasCommitted });
     lookups.push(commitLookupIn(fixture.proxy.address, 500));
     await fixture.insert("warm");
-    const cut = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const cut = fixture.proxy.set({ at, statement: /^commit/, does: "cut" });
     const silent = fixture.proxy.set({ at: "before", statement, does: "hang" });
     await fixture.insert("once");
     await Promise.all([cut, silent]);

@@ -87,6 +87,29 @@ describe("tenants", () => {
     // They ran together and then each alone, and one of them was first.
     expect((await held).map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
+
+  it("that wait for the database in vain share half of the connections", async () => {
+    await using fixture = await openFixture(database, { connections: 3, batch: 1, statementTimeout: 1_500 });
+    const [second, other] = [await fixture.newTenant(), await fixture.newTenant()];
+    await using first = await openSession(database, fixture.tenantId);
+    await using another = await openSession(database, second);
+    for (const session of [first, another]) await session.insert("held");
+    const insertHeld = () =>
+      Promise.allSettled([fixture.insert("held", fixture.tenantId), fixture.insert("held", second)]);
+    expect(await insertHeld()).toEqual(Array(2).fill({ status: "rejected", reason: UNAVAILABLE }));
+
+    fixture.proxy.sent.length = 0;
+    const held = insertHeld();
+    await flood(fixture, other, 10);
+    expect(tenantsInOrder(fixture).filter((tenant) => tenant !== other)).toHaveLength(1);
+    for (const session of [first, another]) await session.rollback();
+    expect((await held).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+    expect(await fixture.names(other)).toHaveLength(10);
+
+    fixture.proxy.sent.length = 0;
+    await Promise.all([flood(fixture, fixture.tenantId, 4), flood(fixture, second, 4)]);
+    expect(new Set(fixture.proxy.sent.map(({ connection }) => connection)).size, "connections afterwards").toBe(3);
+  });
 });
 
 describe("requests next to a much larger transaction of their tenant", () => {
@@ -236,6 +259,16 @@ describe("a queue", () => {
 describe("a database that hangs", () => {
   it("costs a request one connection, and it is served on another", async () => {
     await using fixture = await openFixture(database, { connections: 1, timeoutMs: 500 });
+    await fixture.insert("warm");
+    const hanging = fixture.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
+    await fixture.insert("row");
+    await hanging;
+    expect(await fixture.names()).toEqual(["row", "warm"]);
+    expect(await fixture.logs()).toBe(2);
+  });
+
+  it("is noticed at a single step, although the transaction may last", async () => {
+    await using fixture = await openFixture(database, { connections: 1, timeoutMs: 600_000, stepTimeoutMs: 500 });
     await fixture.insert("warm");
     const hanging = fixture.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
     await fixture.insert("row");

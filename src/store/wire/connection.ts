@@ -72,6 +72,7 @@ export class Connection {
   #lastError: DatabaseError | undefined;
   #resolve: ((end: StepEnd) => void) | undefined;
   #lost: { readonly error: unknown } | undefined;
+  #late: NodeJS.Timeout | undefined;
 
   /** Takes over the session: no other code may read or write its socket afterwards. */
   constructor({ socket, processId }: Session) {
@@ -126,8 +127,8 @@ export class Connection {
     this.#step = [];
   }
 
-  /** Sends the step and waits for its end. */
-  send(): Promise<StepEnd> {
+  /** Sends the step and waits for its end. If it takes longer than `timeoutMs`, drops the connection. */
+  send(timeoutMs?: number): Promise<StepEnd> {
     if (this.#resolve) throw new Error("a connection runs one step at a time");
     if (this.#lost || !this.#socket.writable) {
       this.discardStep();
@@ -136,6 +137,7 @@ export class Connection {
     }
     this.#out.raw(SYNC);
     this.#socket.write(this.#out.written);
+    if (timeoutMs !== undefined) this.#late = setTimeout(() => this.drop(), timeoutMs);
     return new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -162,6 +164,7 @@ export class Connection {
   #finish(end: StepEnd): void {
     const resolve = this.#resolve;
     this.#resolve = undefined;
+    clearTimeout(this.#late);
     this.discardStep();
     this.#current = 0;
     this.#failure = undefined;

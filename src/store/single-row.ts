@@ -1,0 +1,19 @@
+import { type BoundQuery, boundQuery } from "./bound-statement.js";
+import type { Statement } from "./statement-batch.js";
+
+type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "answers" | "hasWritten">;
+
+/** A query for at most one row per input. The output is null if there is none. */
+export function readRow<Input, Row>(definition: SingleRow<Input, Row | null, Row>): Statement<Input, Row | null> {
+  return boundQuery({ ...definition, kind: "read", answers: (rows) => rows.map(([row]) => row ?? null) });
+}
+
+/** A write of at most one row per input, which ends with `returning 1`. The output is whether it wrote the row. */
+export function writeRow<Input>(definition: Omit<SingleRow<Input, boolean, true>, "row">): Statement<Input, boolean> {
+  return boundQuery({
+    ...definition,
+    kind: "write",
+    row: () => true,
+    answers: (rows) => rows.map(({ length }) => length > 0),
+  });
+}
