@@ -35,3 +35,14 @@ export function requireReason(
   const text = "Send the reason for reading this value in the clear, in the header X-Cloakroom-Reason.";
   throw deniedWith(caller, new Fault("reason_required", text), token.entityType, token.id, "reason required");
 }
+
+/**
+ * Denies a caller that switches `require_reveal_reason` off without saying why: the change would otherwise be the way to
+ * read without a reason.
+ * @throws {Denied} reason_required.
+ */
+export function requireReasonToStopAsking(caller: Caller): void {
+  if (caller.context.reason !== undefined) return;
+  const text = "Send the reason for switching require_reveal_reason off, in the header X-Cloakroom-Reason.";
+  throw deniedWith(caller, new Fault("reason_required", text), "tenant", caller.tenantId, "require_reveal_reason off");
+}

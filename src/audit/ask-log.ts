@@ -3,6 +3,7 @@ import type { TenantKeySource } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { type LogFilter, type LogRow, listLogRows } from "../store/log-listing.js";
+import { OPERATOR } from "./audit-context.js";
 import { isOwnEntry, readChain } from "./chain.js";
 import { ALL, logEntry } from "./log-entry.js";
 import { sealedUntil } from "./seal-log.js";
@@ -78,7 +79,7 @@ export async function askLog(
   }
   if (rows.length > 0) {
     await database.bulk.run(tenantId, "unguarded", async (tx) =>
-      writeLog(tx, logEntry(undefined, "log", ALL, "read", remark)),
+      writeLog(tx, logEntry(undefined, "log", ALL, "read", { remark, context: OPERATOR })),
     );
   }
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit, standing };

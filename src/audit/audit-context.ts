@@ -34,7 +34,7 @@ export function readContext(stored: Json | undefined): AuditContext {
   return { ...NO_CONTEXT, traceId, address: text(part.address), client: text(part.client), reason: text(part.reason) };
 }
 
-/** Of work that no request causes: jobs and the operator's commands. */
+/** Of work that no request causes: jobs. */
 export const NO_CONTEXT: AuditContext = {
   address: undefined,
   client: undefined,
@@ -43,3 +43,6 @@ export const NO_CONTEXT: AuditContext = {
   via: undefined,
   destinationHost: undefined,
 };
+
+/** Of the operator's commands. */
+export const OPERATOR: AuditContext = { ...NO_CONTEXT, client: "operator" };

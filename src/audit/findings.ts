@@ -70,6 +70,11 @@ export class Findings {
     if (this.#list.length < MOST) this.#list.push({ kind, minute, detail });
   }
 
+  addAll(others: Findings): void {
+    for (const { kind, minute, detail } of others.#list) this.add(kind, minute, detail);
+    this.#count += others.#count - others.#list.length;
+  }
+
   /** Moves acknowledged findings to another list. Beyond the first thousand it compares only the number. */
   acknowledge({ hashes, count }: Acknowledged, other: Findings): void {
     const [list, unlisted] = [this.#list, this.#count - this.#list.length];

@@ -20,6 +20,10 @@ export interface LogFilterQuery {
   readonly traceId?: string | undefined;
   readonly destinationHost?: string | undefined;
   readonly sourceIp?: string | undefined;
+  readonly client?: string | undefined;
+  readonly code?: string | undefined;
+  readonly viaId?: string | undefined;
+  readonly hasReason?: boolean | undefined;
 }
 
 /** The longest time that filters without an index may search. */
@@ -44,6 +48,10 @@ export function readLogFilter(query: LogFilterQuery, now: Date): LogFilter {
     traceId: readTrace(query.traceId),
     destinationHost: query.destinationHost?.toLowerCase(),
     sourceIp: readNetwork(query.sourceIp),
+    client: query.client,
+    code: query.code,
+    viaId: readUuid("via_id", query.viaId),
+    hasReason: query.hasReason,
   };
   const unindexed = unindexedField(query);
   if (unindexed !== undefined) requireWindow(unindexed, filter, now);
@@ -55,9 +63,12 @@ export function nameOfFilter(query: LogFilterQuery): readonly string[] {
   const { entityType, entityId, startDate, endDate } = query;
   const { actorId, keyId, outcome, operation, transform, traceId, destinationHost, sourceIp } = query;
   const more = [actorId, keyId, outcome, operation, transform, traceId, destinationHost, sourceIp];
+  const { client, code, viaId, hasReason } = query;
+  const latest = [client, code, viaId, hasReason?.toString()];
   const texts = (parts: readonly (string | undefined)[]) => parts.map((part) => part ?? "");
   const first = ["logs", ...texts([entityType, entityId, startDate, endDate])];
   // Cursors of earlier releases stay valid.
+  if (latest.some((part) => part !== undefined)) return [...first, ...texts(more), ...texts(latest)];
   return more.every((part) => part === undefined) ? first : [...first, ...texts(more)];
 }
 
@@ -71,6 +82,10 @@ function unindexedField(query: LogFilterQuery): string | undefined {
   if (query.operation !== undefined) return "operation";
   if (query.transform !== undefined) return "transform";
   if (query.traceId !== undefined) return "trace_id";
+  if (query.client !== undefined) return "client";
+  if (query.code !== undefined) return "code";
+  if (query.viaId !== undefined) return "via_id";
+  if (query.hasReason !== undefined) return "has_reason";
   return query.sourceIp === undefined ? undefined : "source_ip";
 }
 

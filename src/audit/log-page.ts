@@ -1,8 +1,9 @@
 import { invalid } from "../base/fault.js";
 import { isUuidPosition, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type LogRow, listLogRows } from "../store/log-listing.js";
+import type { LogRow } from "../store/log-listing.js";
 import type { Transaction } from "../store/transaction.js";
+import { findLogRows } from "./find-log-rows.js";
 import { type LogFilterQuery, nameOfFilter, readLogFilter } from "./log-filter.js";
 
 /** A caller's filter and page of the log, unparsed. */
@@ -15,7 +16,7 @@ export interface LogQuery extends LogFilterQuery {
 
 export interface LogPage {
   readonly rows: readonly LogRow[];
-  /** Absent on the last page. */
+  /** Absent on the last page. A page with it may have fewer rows than its size, if the search has reached its bound. */
   readonly next: string | undefined;
 }
 
@@ -33,12 +34,12 @@ export function prepareLogPage(keys: TenantKeys, query: LogQuery, now: Date): (t
     limit: query.size + 1,
   };
   return async (tx) => {
-    const found = await tx.query(listLogRows, listing);
-    const rows = found.slice(0, query.size);
+    const found = await findLogRows(tx, listing);
+    const rows = found.rows.slice(0, query.size);
     const last = rows.at(-1);
-    const hasMore = found.length > query.size && last !== undefined;
-    const next = hasMore ? writeCursor(keys.proof, filter, { createdAt: last.created_at, id: last.id }) : undefined;
-    return { rows, next };
+    const hasMore = found.rows.length > query.size && last !== undefined;
+    const continued = hasMore ? { createdAt: last.created_at, id: last.id } : found.endedAt;
+    return { rows, next: continued && writeCursor(keys.proof, filter, continued) };
   };
 }
 

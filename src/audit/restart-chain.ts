@@ -3,6 +3,7 @@ import { type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit-logs.js";
 import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
 import { attest, latestAttestation, nextPlace } from "./attestations.js";
+import { OPERATOR } from "./audit-context.js";
 import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
@@ -42,7 +43,8 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   const end: ChainEnd = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
   const stored = signEnd(keys, tenantId, end);
   const now = await database.bulk.run(tenantId, "unguarded", async (tx) => {
-    if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", "seals restarted"));
+    const details = { remark: "seals restarted", context: OPERATOR };
+    if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", details));
     tx.enqueue(insertSeal, signed);
     if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
     return tx.now;

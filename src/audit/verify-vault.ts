@@ -5,6 +5,7 @@ import type { LogSnapshot } from "../store/log-snapshot.js";
 import type { Deletion } from "../store/operator-tenants.js";
 import { isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
+import { VaultRows } from "./vault-row.js";
 import type { AttestedSeal } from "./verify-log.js";
 
 /** The content of the vault's own chain, and its findings. */
@@ -18,11 +19,15 @@ export interface VaultVerdict {
   readonly acknowledged?: readonly Finding[];
 }
 
-/** Checks the vault's own chain of attestations, and reads the last seal of each tenant from it. */
+/**
+ * Checks the vault's own chain of attestations and events, and the rows of the vault's own log. Reads the last seal of
+ * each tenant from it.
+ */
 export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Promise<VaultVerdict> {
   const findings = new Findings();
   const acknowledged = new Findings();
   const attested = new Map<TenantId, AttestedSeal & { readonly entry: number }>();
+  const rows = new VaultRows();
   let number = 0;
   let mac: Uint8Array = NO_SEAL;
   let minute: Date | undefined;
@@ -47,11 +52,17 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
         if (seal.number === 0) attested.delete(subject);
         else attested.set(subject, { ...seal, at, entry: entry.number });
       }
-      if (entry.kind === "restart") findings.acknowledge(readAcknowledged(entry), acknowledged);
+      if (entry.kind === "event") rows.expect(entry.digest, at);
+      if (entry.kind === "restart") {
+        const known = readAcknowledged(entry);
+        findings.acknowledge(known, acknowledged);
+        rows.acknowledge(known);
+      }
       ({ number, mac } = entry);
       minute = at;
     }
   }
+  await rows.check(snapshot.rows("all"), findings, acknowledged);
   const end = snapshot.end && verifiedEnd(keys, VAULT, snapshot.end);
   const isEnd = end ? end.number === number && Buffer.from(end.lastMac).equals(mac) : number === 0 && !snapshot.end;
   if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was changed or taken off");

@@ -1,9 +1,10 @@
 import { pipeline } from "node:stream/promises";
+import { OPERATOR } from "../audit/audit-context.js";
 import { exportRange, wholeMinutes } from "../audit/export-range.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { sealUntilNow } from "../audit/proven-until.js";
 import { systemClock } from "../base/clock.js";
-import { type Uuid, VAULT } from "../base/ids.js";
+import { type TenantId, type Uuid, VAULT } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { configuredSinks } from "../settings/log-sinks.js";
 import { readStamp } from "../store/audit-anchors.js";
@@ -32,9 +33,7 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
   const keys = await vault.keyring.of(tenantId);
   const sealing = { ...vault, sinks: configuredSinks(config.logSinks), isStamped: config.timeStamps !== undefined };
   const isWhole = await sealUntilNow(sealing, tenantId, now);
-  await vault.database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    writeLog(tx, logEntry(undefined, "log", ALL, "list", "exported by an operator"));
-  });
+  await noteExport(vault, tenantId);
   await using snapshot = await openLogSnapshot(vault.address, tenantId);
   let rows = 0;
   const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
@@ -49,6 +48,14 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
   }
   await writeNewFile(file, (target) => pipeline(lines, target));
   answer({ file, tenant_id: tenantId, since: range.since.toISOString(), until: range.until.toISOString(), rows });
+}
+
+/** An export is an access to the log (PCI DSS 10.2.1.3). */
+export async function noteExport({ database }: Vault, tenantId: TenantId): Promise<void> {
+  const details = { remark: "exported by an operator", context: OPERATOR };
+  await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    writeLog(tx, logEntry(undefined, "log", ALL, "list", details));
+  });
 }
 
 /** The vault itself has the time stamps: one covers many tenants. */

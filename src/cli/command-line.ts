@@ -30,6 +30,7 @@ const COMMANDS: Commands = new Map([
   ["audit who-read", async () => (await import("./audit-who-read.js")).auditWhoRead],
   ["audit what-did", async () => (await import("./audit-what-did.js")).auditWhatDid],
   ["audit denied", async () => (await import("./audit-denied.js")).auditDenied],
+  ["audit operations", async () => (await import("./audit-operations.js")).auditOperations],
   ["audit reopen", async () => (await import("./audit-reopen.js")).auditReopen],
   ["export", async () => (await import("./export.js")).exportCommand],
   ["import", async () => (await import("./import.js")).importCommand],

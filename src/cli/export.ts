@@ -1,7 +1,9 @@
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { recordInVault } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
+import { newUuid } from "../base/ids.js";
 import { exportMac, newExportKey } from "../crypto/export-key.js";
 import { connect, type Sql } from "../store/connect.js";
 import { ranMigrations } from "../store/migrate.js";
@@ -11,6 +13,7 @@ import { exportSections } from "../store/vault-copy/write-export.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, requiredText } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
+import { operatorName } from "./operator-name.js";
 import { progressOf } from "./progress.js";
 
 export const exportCommand: Command = {
@@ -23,6 +26,8 @@ export const exportCommand: Command = {
     const file = requiredText(options, "file");
     await requireNew(file);
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const event = { entityType: "export", entityId: newUuid(), operation: "create" } as const;
+    await recordInVault(vault, { ...event, remark: `all stored data, ${operatorName()}` });
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 0 });
     try {
       await writeNewFile(file, (target) =>

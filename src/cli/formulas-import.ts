@@ -6,6 +6,7 @@ import {
 } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { compileJsonReader } from "../api/rest/json-reader.js";
 import { compileValidation } from "../api/validation.js";
+import { recordInVault } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { isJsonObject, type Json } from "../base/json.js";
@@ -17,6 +18,7 @@ import { connect } from "../store/connect.js";
 import { type OfficialFormula, writeOfficialFormulas } from "../store/reactor-formulas.js";
 import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
+import { operatorName } from "./operator-name.js";
 
 export const formulasImport: Command = {
   summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
@@ -31,6 +33,10 @@ export const formulasImport: Command = {
       await writeOfficialFormulas(owner, formulas, new Date(systemClock.now()));
     } finally {
       await owner.end({ timeout: 5 });
+    }
+    for (const { id } of formulas) {
+      const event = { entityType: "reactor_formula", entityId: id, operation: "create" } as const;
+      await recordInVault(vault, { ...event, remark: `official, ${operatorName()}` });
     }
     answer(formulas.map(({ id, name }) => ({ id, name })));
   },

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { recordInVault } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
@@ -10,6 +11,7 @@ import { rotateRootKey } from "../tenancy/root-rotation.js";
 import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
+import { operatorName } from "./operator-name.js";
 
 const PROGRESS_EVERY_MS = 1_000;
 /** A process that dies while it replaces the root key blocks others for this long. */
@@ -74,6 +76,10 @@ async function rotateRoot(
     clearTimeout(waiting);
     return rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey);
   }).finally(() => clearTimeout(waiting));
+  await recordInVault(vault, {
+    ...{ entityType: "root_key", entityId: rootKey.id, operation: "update" },
+    remark: `${rewrapped} keys wrapped again, ${operatorName()}`,
+  });
   for (const { tenantId, purpose, version, rootKeyId } of broken) {
     say(`${tenantId}: its ${purpose} key ${version} does not open under the root key ${rootKeyId}.`);
   }

@@ -1,3 +1,4 @@
+import { recordInVault } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
 import { MOST_SHARES, splitRootKey } from "../crypto/shares.js";
@@ -5,6 +6,7 @@ import { connect } from "../store/connect.js";
 import { noteSplit } from "../store/root-keys.js";
 import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
+import { operatorName } from "./operator-name.js";
 import { removeShares, requireNewShares, writeShares } from "./share-files.js";
 
 export const keysSplit: Command = {
@@ -34,6 +36,10 @@ export const keysSplit: Command = {
         throw error;
       })
       .finally(() => owner.end({ timeout: 5 }));
+    await recordInVault(vault, {
+      ...{ entityType: "root_key", entityId: vault.rootKey.id, operation: "split" },
+      remark: `${shares} shares, of which ${threshold} restore it, ${operatorName()}`,
+    });
     if (out !== undefined) {
       answer({ root_key: vault.rootKey.id, threshold, files });
     } else {

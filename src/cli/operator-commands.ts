@@ -46,6 +46,10 @@ export const OPERATOR_COMMANDS: readonly { readonly name: string; readonly summa
     name: "audit denied",
     summary: "List requests that were denied, and keys that were not valid, in the last 24 hours or another time",
   },
+  {
+    name: "audit operations",
+    summary: "List what concerned the whole vault: starts and stops of servers, tenants, root keys, exports",
+  },
   { name: "audit reopen", summary: "Set logs back to the present that a fast clock closed ahead of time" },
   { name: "export", summary: "Write all stored data to a file, as of one moment; values stay encrypted" },
   { name: "import", summary: "Load an export into an empty database, atomically; the root key must be available" },

@@ -1,3 +1,4 @@
+import { recordTenant } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { makeOperatorLink } from "../people/sign-in-link.js";
@@ -65,11 +66,16 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
     const link = await makeOperatorLink(vault, tenantId, memberId);
     return new Sensitive(`${url}${SIGN_IN_PATH}#${link.reveal()}`);
   };
+  /** Not awaited: the server runs by now, and its database may be gone. */
+  const record = ({ tenantId }: ProvisionedTenant) =>
+    void recordTenant(vault, "create", tenantId, { remark: "by the first start", isByServer: true }).catch(() =>
+      say("The creation of the first tenant could not be recorded in the vault's own log."),
+    );
   // A service's standard error is a log that many people can read.
   if (process.stderr.isTTY) {
     const first = await provision();
     say(welcome(url, first.managementKey.reveal(), (await linkOf(first)).reveal()));
-    return;
+    return record(first);
   }
   const provisioned = Promise.withResolvers<ProvisionedTenant>();
   const keyFile = await writeFirstSecret(dataDir, "first-management-key", async () => {
@@ -79,6 +85,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   });
   const linkFile = await writeFirstSecret(dataDir, "first-sign-in-link", async () => linkOf(await provisioned.promise));
   say(welcomeWithFile(url, keyFile, linkFile));
+  record(await provisioned.promise);
 }
 
 /** Time that open handles may keep the process alive after its stop, such as a socket of a database that is gone. */

@@ -1,8 +1,10 @@
+import { recordTenant } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
+import { operatorName } from "./operator-name.js";
 
 export const tenantsCreate: Command = {
   summary: "Create a tenant with its owner and a management application, and show the management key once",
@@ -18,6 +20,7 @@ export const tenantsCreate: Command = {
       name,
       ownerEmail,
     });
+    await recordTenant(vault, "create", tenantId, { remark: operatorName() });
     answer({ tenant_id: tenantId, application_id: applicationId, key: managementKey.reveal() });
   },
 };

@@ -23,21 +23,22 @@ export interface SealedMinute {
  * - `set_back`: the clock was set back; the log continues at `at`, and existing seals of later minutes are set aside
  * - `restart`: an operator continued a broken chain with the minutes from `at`
  * - `attestation`: the last seal of a tenant, in the vault's own chain
+ * - `event`: a row of the vault's own log, in the vault's own chain
  */
 export interface ChainMark {
   readonly kind: MarkKind;
   readonly at: Date;
   readonly number: number;
-  /** Number of seals set aside; for an attestation, the number of the attested seal. */
+  /** Number of seals set aside; for an attestation, the number of the attested seal; for an event, 1. */
   readonly count: number;
-  /** For an attestation, the MAC of the attested seal; otherwise {@link NO_SEAL}. */
+  /** For an attestation, the MAC of the attested seal; for an event, the hash of the row; otherwise {@link NO_SEAL}. */
   readonly digest: Uint8Array;
   /** For an attestation, the tenant. */
   readonly subject: Uuid | undefined;
   readonly previous: Uint8Array;
 }
 
-export const MARK_KINDS = ["set_back", "restart", "attestation"] as const;
+export const MARK_KINDS = ["set_back", "restart", "attestation", "event"] as const;
 export type MarkKind = (typeof MARK_KINDS)[number];
 
 /** An entry of the vault's own chain that names the last seal of a tenant. */

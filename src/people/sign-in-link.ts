@@ -1,4 +1,5 @@
 import { hashOfSecret, newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { OPERATOR } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -60,7 +61,8 @@ export async function makeOperatorLink(
     const id = newUuid();
     const { text, hash } = newSecret("lnk", tenantId, id);
     beginSignIn(tx, keys, "operator", null, { memberId, hashes: [hash.toString("hex")] }, id);
-    writeLog(tx, logEntry(undefined, "sign_in", id, "authorize", "link by the operator"));
+    const details = { remark: "link by the operator", context: OPERATOR };
+    writeLog(tx, logEntry(undefined, "sign_in", id, "authorize", details));
     return text;
   });
 }

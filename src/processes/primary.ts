@@ -12,6 +12,7 @@ import { readinessOf } from "../server/readiness.js";
 import { databaseGone, type RunningServer } from "../server/running-server.js";
 import { waitForShares } from "../server/sealed-server.js";
 import { SERVICES } from "../server/served-services.js";
+import { ServerRecord } from "../server/server-record.js";
 import { Shutdown } from "../server/shutdown.js";
 import type { Config } from "../settings/config.js";
 import { gaugeSandbox } from "../telemetry/sandbox-gauges.js";
@@ -47,6 +48,8 @@ export async function startProcesses(
   const services = SERVICES.map(({ typeName }) => typeName);
   const unseal = waitForShares({ config, tls, say: announce, stopping: whileSealed, services });
   const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart: shutdown.end }));
+  const record = new ServerRecord(vault, log);
+  opened.defer(() => shutdown.end("the record of the stop", () => record.stop()));
   const runner = new RunnerForAll(config.sandbox, log);
   opened.defer(() => shutdown.end("the sandbox's runner", () => runner.close()));
   const whole = new WholeMetrics();
@@ -76,6 +79,7 @@ export async function startProcesses(
   opened.defer(() => shutdown.end("processes", () => group.stop(PROCESSES_END_MS)));
   const { url, said } = await group.start();
   const adminUrl = await admin.listen();
+  record.start(`${config.processes} processes take requests`);
   for (const line of said) announce(line);
   announce(`Health at ${adminUrl}/readyz`);
 

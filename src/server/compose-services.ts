@@ -1,5 +1,7 @@
-import { actorOf } from "../access/caller.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { causeFields } from "../api/log-cause.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
+import { recordTenant } from "../audit/vault-log.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";
 import type { ServedMethod } from "../services/call.js";
@@ -25,10 +27,11 @@ interface ServiceParts extends Reactors, Pick<Functions, "setUpTest"> {
 
 /** The methods of all services except payments and tokens. Tenants' code calls the latter too. */
 export function composeServices(
-  { keyring, clock, log, agents, sandbox }: CoreParts,
+  parts: CoreParts,
   { egress: policy, includedMonthlyActiveTokens }: Config,
   { invoke, react, runs, setUpTest }: ServiceParts,
 ): readonly ServedMethod[] {
+  const { keyring, clock, agents, sandbox } = parts;
   const compileFor: CompileFor = (tenantId) => (code) => sandbox.compile(tenantId, code);
   return [
     ...applicationService(keyring),
@@ -36,8 +39,7 @@ export function composeServices(
     ...permissionService(keyring),
     ...tenantService({
       ...{ includedMonthlyActiveTokens, keyring },
-      onRemoved: (caller) =>
-        log.warn({ tenant_id: caller.tenantId, application_id: actorOf(caller).id }, "a tenant was deleted"),
+      onRemoved: (caller) => noteRemoval(parts, caller),
     }),
     ...memberService({ keyring }),
     ...invitationService({ keyring }),
@@ -50,4 +52,14 @@ export function composeServices(
     ...reactorFormulaService({ keyring, compileFor }),
     ...reactService({ keyring, policy, react, wake: (tenantId) => runs.wake(tenantId) }),
   ];
+}
+
+/** The tenant is gone by now, whether or not this can be recorded: its row keeps when and by which caller. */
+async function noteRemoval({ database, keyring, log }: CoreParts, caller: Caller): Promise<void> {
+  const { id, type } = actorOf(caller);
+  const by = { tenant_id: caller.tenantId, application_id: id };
+  log.warn(by, "a tenant was deleted");
+  await recordTenant({ database, keyring }, "delete", caller.tenantId, {
+    ...{ remark: `by ${type} ${id}`, isByServer: true },
+  }).catch((error: unknown) => log.warn({ ...by, ...causeFields(error) }, "its deletion could not be recorded"));
 }

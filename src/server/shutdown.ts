@@ -21,6 +21,7 @@ const PARTS = {
   "the sandbox's runner": { mostMs: 2_000, untilMs: 25_900 },
   "failed runs being stored": { mostMs: 1_000, untilMs: 26_000 },
   "log rows of refused keys": { mostMs: 1_000, untilMs: 26_100 },
+  "the record of the stop": { mostMs: 1_000, untilMs: 26_200 },
   "the database's connections": { mostMs: 6_000, untilMs: 26_400 },
   "the embedded database": { mostMs: PROCESS_ENDS_MS, untilMs: 26_900 },
   "the traces exporter": { mostMs: 2_000, untilMs: 27_100 },

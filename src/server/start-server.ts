@@ -19,6 +19,7 @@ import { databaseGone, type RunningServer, type ServingProcess } from "./running
 import { openSchedule } from "./schedule.js";
 import { waitForShares } from "./sealed-server.js";
 import { SERVICES } from "./served-services.js";
+import { ServerRecord } from "./server-record.js";
 import { type Part, Shutdown } from "./shutdown.js";
 
 /**
@@ -48,6 +49,8 @@ export async function startServer(
   const endPart = shutdown.end;
   const fromPrimary = part ? { opened: part.opened } : {};
   const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart, ...fromPrimary }));
+  const record = new ServerRecord(vault, log);
+  if (!part) endLater("the record of the stop", () => record.stop());
   const draining = new AbortController();
   const sinks = createLogSinks(config.logSinks, log, meters);
   const sinkNames = sinks.map(({ name }) => name);
@@ -68,6 +71,7 @@ export async function startServer(
   // Links in messages lead to the server's address, which may be known only once it listens.
   schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);
   announce(`Serving REST, gRPC, gRPC-Web and Connect at ${url}`);
+  if (!part) record.start("one process takes requests");
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 
   const running = opened.move();

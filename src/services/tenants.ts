@@ -16,7 +16,7 @@ export interface TenantServiceParts {
   readonly includedMonthlyActiveTokens: number;
   readonly keyring: Keyring;
   /** Called after a tenant was deleted, because its own log is deleted with it. */
-  readonly onRemoved: (caller: Caller) => void;
+  readonly onRemoved: (caller: Caller) => Promise<void>;
 }
 
 export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved }: TenantServiceParts): ServedMethod[] {
@@ -32,7 +32,7 @@ export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved 
       const vaultKeys = await keyring.of(VAULT);
       await call.commit((tx) => removeTenant(tx, call.caller, vaultKeys));
       keyring.forget(call.caller.tenantId);
-      onRemoved(call.caller);
+      await onRemoved(call.caller);
       return {};
     }),
     serve(method.getUsageReport, async (_request, call) =>

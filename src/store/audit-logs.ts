@@ -109,6 +109,15 @@ export function writeLog(tx: Transaction, draft: LogRowDraft): void {
 }
 
 /**
+ * Writes a row of the vault's own log. Its chain seals each row by an entry of its own, in the same transaction: it has
+ * no minutes.
+ */
+export function writeVaultLog(tx: Transaction, draft: LogRowDraft): void {
+  tx.enqueue(INSERT_LOG_ROW, draft);
+  tx.markCommit({ createdAt: tx.now, id: draft.id });
+}
+
+/**
  * Notes that the minute must be sealed. Every transaction that writes log rows calls this, whichever statement writes
  * them.
  */

@@ -41,11 +41,23 @@ export interface LogFilter {
   readonly destinationHost?: string | undefined;
   /** An address, or a network with its prefix length. */
   readonly sourceIp?: string | undefined;
+  readonly client?: string | undefined;
+  readonly code?: string | undefined;
+  readonly viaId?: Uuid | undefined;
+  readonly hasReason?: boolean | undefined;
+}
+
+/** The place of a row in the order of the log. */
+export interface LogPlace {
+  readonly createdAt: Date;
+  readonly id: string;
 }
 
 export interface LogListing extends LogFilter {
   /** Rows older than this one. */
-  readonly after: { readonly createdAt: Date; readonly id: string } | undefined;
+  readonly after: LogPlace | undefined;
+  /** This row and newer ones. Absent: no limit. */
+  readonly last?: LogPlace | undefined;
   readonly offset: number;
   readonly limit: number;
 }
@@ -56,7 +68,7 @@ export interface LogListing extends LogFilter {
  */
 function conditionsOf(sql: SqlTag, filter: LogFilter) {
   const { entityId, from, until, actorId, keyId, outcome, operation, transform } = filter;
-  const { traceId, destinationHost, sourceIp } = filter;
+  const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason } = filter;
   const isRefused = outcome !== undefined && outcome !== "allowed";
   return sql`
     ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
@@ -70,7 +82,11 @@ function conditionsOf(sql: SqlTag, filter: LogFilter) {
     ${transform === undefined ? sql`` : sql`and l.transform = ${transform}`}
     ${traceId === undefined ? sql`` : sql`and l.trace_id = ${traceId}`}
     ${destinationHost === undefined ? sql`` : sql`and l.destination_host = ${destinationHost}`}
-    ${sourceIp === undefined ? sql`` : sql`and l.source_ip <<= ${sourceIp}::text::inet`}`;
+    ${sourceIp === undefined ? sql`` : sql`and l.source_ip <<= ${sourceIp}::text::inet`}
+    ${client === undefined ? sql`` : sql`and l.client = ${client}`}
+    ${code === undefined ? sql`` : sql`and l.code = ${code}`}
+    ${viaId === undefined ? sql`` : sql`and l.via_id = ${viaId}`}
+    ${hasReason === undefined ? sql`` : sql`and (l.reason is not null) = ${hasReason}`}`;
 }
 
 /** Newest first. Filters that can match old rows only have an index that ends in (created_at, id), which avoids a sort. */
@@ -79,7 +95,7 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, listings) =>
-    listings.map(({ entityTypes, after, offset, limit, ...filter }) => {
+    listings.map(({ entityTypes, after, last, offset, limit, ...filter }) => {
       const { entityId } = filter;
       const columns = sql`
         l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
@@ -88,7 +104,8 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
       const matching = sql`
         from audit_logs l
         where l.tenant_id = ${tenantId} ${conditionsOf(sql, filter)}
-          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}`;
+          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
+          ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
       const newestFirst = sql`order by l.created_at desc, l.id desc`;
       const page = sql`limit ${limit} offset ${offset}`;
       if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
@@ -96,7 +113,7 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
       if (entityTypes.length === 1) {
         return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
       }
-      if (entityId !== undefined) {
+      if (entityId !== undefined || last !== undefined) {
         return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
       }
       // Merges the newest rows of each type. One scan for several types follows no index order and would sort all their
@@ -110,4 +127,35 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
         ${newestFirst} ${page}`;
     }),
   answers: (rows) => rows,
+});
+
+/** Rows that one index holds together: those of one value of one field, or all, in a range of time. */
+export interface LogStretch {
+  readonly by: Pick<LogFilter, "entityId" | "actorId" | "keyId" | "destinationHost"> & {
+    readonly entityType?: string | undefined;
+    /** Rows with a refused outcome alone. */
+    readonly isRefused?: boolean;
+  };
+  readonly from: Date | undefined;
+  readonly until: Date | undefined;
+  readonly after: LogPlace | undefined;
+  readonly rows: number;
+}
+
+/** The last of a number of rows, newest first; null if there are fewer. It reads the index alone where it can. */
+export const endOfStretch = defineStatement<LogStretch, LogPlace | null, LogPlace>({
+  table: "audit_logs",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, stretches) =>
+    stretches.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
+      return sql`
+        select l.created_at as "createdAt", l.id from audit_logs l
+        where l.tenant_id = ${tenantId} ${conditionsOf(sql, { ...by, from, until })}
+          ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType}`}
+          ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
+          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
+        order by l.created_at desc, l.id desc limit 1 offset ${rows - 1}`;
+    }),
+  answers: (rows) => rows.map(([row]) => row ?? null),
 });

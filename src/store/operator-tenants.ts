@@ -1,8 +1,11 @@
 import { isTenantId, type TenantId, timeOfUuid, type Uuid } from "../base/ids.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 
-/** The lease of the server that seals logs. */
-export const SEALING_LEASE = "log-seals";
+/**
+ * The lease of the server that seals logs. The releases before layout 2 of the digest use `log-seals`: they fail at each
+ * seal, and would keep this one from a server that can.
+ */
+export const SEALING_LEASE = "log-seals-2";
 
 /** The tenants that are not deleted, oldest first. Only the owner of the tables can list them. */
 export async function activeTenants(sql: Sql): Promise<TenantId[]> {

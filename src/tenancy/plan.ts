@@ -1,3 +1,4 @@
+import { OPERATOR } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { writeLog } from "../store/audit-logs.js";
 import { setIncludedTokens } from "../store/tenants.js";
@@ -9,6 +10,7 @@ import type { Transaction } from "../store/transaction.js";
  */
 export async function planTenant(tx: Transaction, included: number | null): Promise<boolean> {
   const isThere = await tx.query(setIncludedTokens, included);
-  if (isThere) writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update"));
+  if (isThere)
+    writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update", { remark: "plan", context: OPERATOR }));
   return isThere;
 }

@@ -1,8 +1,11 @@
+import { OPERATOR } from "../audit/audit-context.js";
+import { logEntry } from "../audit/log-entry.js";
 import { type TenantId, VAULT } from "../base/ids.js";
 import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
 import { makeCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { rewrapTenantKey } from "../crypto/tenant-keys.js";
+import { writeLog } from "../store/audit-logs.js";
 import type { Sql } from "../store/connect.js";
 import type { Database } from "../store/database.js";
 import { DatabaseSetupError } from "../store/roles.js";
@@ -131,6 +134,8 @@ async function rewrapTenant(
   if (rewrapped.length > 0) {
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       for (const row of rewrapped) tx.enqueue(rewrapTenantKeyRow, row);
+      const details = { remark: "root key replaced", context: OPERATOR };
+      if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", details));
     });
   }
   return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };

@@ -1,3 +1,4 @@
+import { OPERATOR } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
@@ -102,7 +103,7 @@ async function tryToBegin(
     }
     if (older.bindsFrom === undefined) await sealAccess(tx, { data });
     noteDue(tx, { kind: "key_rotation", at: tx.now });
-    writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", "keys rotated"));
+    writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", { remark: "keys rotated", context: OPERATOR }));
     return "begun";
   });
 }

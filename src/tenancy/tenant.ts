@@ -1,4 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { requireReasonToStopAsking } from "../access/reveal-reason.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
@@ -22,6 +23,7 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
 
 /**
  * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
+ * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
  */
 export async function changeTenant(
   tx: OrdinaryTransaction,
@@ -32,8 +34,16 @@ export async function changeTenant(
   const row = await lockTenant(tx, tx.tenantId);
   if (!row) throw notFound("tenant");
   const modifiedBy = actorOf(caller).id;
-  const merged = mergeSettings(readSettings(row.settings), settings);
+  const before = readSettings(row.settings);
+  const merged = mergeSettings(before, settings);
+  if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(caller);
   tx.enqueue(updateTenant, { name, settings: { ...merged }, modified_by: modifiedBy });
-  writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update"));
+  const remark = remarkOn(before, merged);
+  writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update", remark === undefined ? {} : { remark }));
   return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
+}
+
+function remarkOn(before: TenantSettings, { require_reveal_reason: asks }: TenantSettings): string | undefined {
+  if (before.require_reveal_reason === asks) return undefined;
+  return `require_reveal_reason ${asks ? "on" : "off"}`;
 }

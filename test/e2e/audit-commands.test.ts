@@ -75,7 +75,7 @@ describe("the audit commands", () => {
   it("export writes rows and seals in order, to a new file or to standard output", async () => {
     const file = join(directory, "log.ndjson");
     const { code, stdout } = await run("export", "--tenant", tenant.id, "--file", file, "--json");
-    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, file, tenants: 1, lines: 14 });
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, file, tenants: 1, lines: 15 });
     const lines = readFileSync(file, "utf8")
       .trimEnd()
       .split("\n")
@@ -86,11 +86,13 @@ describe("the audit commands", () => {
       ...["row", "row", "seal"],
       ...["row", "row", "seal"],
     ]);
-    expect(kinds.slice(9)).toEqual(["row", "row", "row", "row", "end"]);
+    // The last row is about the export itself.
+    expect(kinds.slice(9)).toEqual(["row", "row", "row", "row", "row", "end"]);
     expect(lines[0]).toMatchObject({ tenant_id: tenant.id, created_at: at(0), entity_id: "one-0", operation: "read" });
     expect(lines[2]).toMatchObject({ window_start: at(0), number: 1, row_count: 2, previous: "0".repeat(64) });
     expect(lines[5].previous).toBe(lines[2].mac);
-    expect((await run("export", "--tenant", tenant.id)).stdout).toBe(readFileSync(file, "utf8"));
+    const printed = (await run("export", "--tenant", tenant.id)).stdout.split("\n");
+    expect(printed.slice(0, 14)).toEqual(readFileSync(file, "utf8").split("\n").slice(0, 14));
     const again = await run("export", "--file", file);
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
   });

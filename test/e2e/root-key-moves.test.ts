@@ -64,7 +64,8 @@ it("the root key moves from Transit to AWS KMS, with the settings of both, also 
   await freed.end();
   const moved = await cloakroom(both, "keys", "rotate", "--root", "--json");
   expect(moved.code, moved.stderr).toBe(0);
-  expect(JSON.parse(moved.stdout)).toEqual({ root_key: `kms:${KMS_KEYS[0]}`, rewrapped: KEY_PURPOSES.length });
+  // Those of the tenant, and those of the vault itself, whose log has the tenant's creation.
+  expect(JSON.parse(moved.stdout)).toEqual({ root_key: `kms:${KMS_KEYS[0]}`, rewrapped: 2 * KEY_PURPOSES.length });
   transit.mood = "sealed";
   const listed = await cloakroom({ ...base, ...ofKms }, "tenants", "list", "--json");
   expect(JSON.parse(listed.stdout)).toHaveLength(1);
@@ -82,5 +83,5 @@ it("the root key moves from Transit to AWS KMS, with the settings of both, also 
     "--root",
     "--json",
   );
-  expect(JSON.parse(other.stdout)).toEqual({ root_key: `kms:${KMS_KEYS[1]}`, rewrapped: KEY_PURPOSES.length });
+  expect(JSON.parse(other.stdout)).toEqual({ root_key: `kms:${KMS_KEYS[1]}`, rewrapped: 2 * KEY_PURPOSES.length });
 });

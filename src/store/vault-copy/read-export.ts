@@ -1,4 +1,5 @@
 import { type Hmac, timingSafeEqual } from "node:crypto";
+import { VAULT } from "../../base/ids.js";
 import type { Sql } from "../connect.js";
 import { codeOf } from "../database-error.js";
 import { quoteName } from "../roles.js";
@@ -32,6 +33,8 @@ export async function importSections(
     // this state.
     const guarded = tables.filter(({ isOfTenants }) => isOfTenants);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} no force row level security`);
+    // A server that ran on the empty database has recorded its start. The file brings the vault's own log and keys.
+    for (const { name } of guarded) await sql`delete from ${sql(name)} where tenant_id = ${VAULT}`;
     for (;;) {
       const text = await unpacked.line();
       const line = readLine(text.toString());

@@ -199,6 +199,9 @@ describe("the log", () => {
       `&source_ip=127.0.0.1${since()}`,
       `&source_ip=127.0.0.0/8${since()}`,
       "&entity_id=card-one&transform=reveal",
+      `&client=${row?.client}${since()}`,
+      `&has_reason=false${since()}`,
+      `&has_reason=false&actor_id=${backEnd.id}${since()}`,
     ]) {
       const found = await listed(tenant, query);
       expect(
@@ -215,6 +218,11 @@ describe("the log", () => {
       `&trace_id=order-98${since()}`,
       `&source_ip=10.0.0.0/8${since()}`,
       "&destination_host=elsewhere.example",
+      `&client=browser${since()}`,
+      `&code=permission_denied${since()}`,
+      "&code=permission_denied&outcome=denied",
+      `&via_id=${TRACE}${since()}`,
+      `&has_reason=true${since()}`,
     ]) {
       expect(
         (await listed(tenant, query)).map(({ id }) => id),
@@ -246,7 +254,13 @@ describe("the log", () => {
     [`actor_id=${TRACE}&transform=reveal`, "start_date"],
     ["operation=read&start_date=2020-01-01", "start_date"],
     ["operation=read&start_date=2020-01-01&end_date=2020-02-02", "start_date"],
+    ["client=curl", "start_date"],
+    ["code=internal", "start_date"],
+    [`via_id=${TRACE}`, "start_date"],
+    ["has_reason=true", "start_date"],
     ["actor_id=none", "actor_id"],
+    ["via_id=none&start_date=2026-01-01", "via_id"],
+    ["has_reason=maybe&start_date=2026-01-01", "has_reason"],
     ["outcome=maybe", "outcome"],
     ["transform=none", "transform"],
     ["source_ip=127.0.0.1/33&start_date=2026-01-01", "source_ip"],
@@ -270,6 +284,31 @@ describe("a tenant that asks for a reason", () => {
     const settings = { name: "Asking", settings: { require_reveal_reason: "true" } };
     const changed = await asking.manage("PUT", "/tenants/self", { body: settings });
     expect(changed.body.settings, JSON.stringify(changed.body)).toMatchObject({ require_reveal_reason: "true" });
+  });
+
+  it("gets it for switching the setting off, and refuses without", async () => {
+    const own = await newTenant();
+    const put = (value: string, headers: Record<string, string> = {}) => {
+      const body = { name: "Own", settings: { require_reveal_reason: value } };
+      return own.manage("PUT", "/tenants/self", { body, headers });
+    };
+    const settings = async () => (await own.manage("GET", "/tenants/self")).body.settings.require_reveal_reason;
+    expect((await put("true")).status).toBe(200);
+    const refused = await put("false");
+    expect([refused.status, refused.body.code, await settings()]).toEqual([403, "reason_required", "true"]);
+    expect((await put("true")).status).toBe(200);
+    expect((await put("false", { "X-Cloakroom-Reason": "Migration of 5 December" })).status).toBe(200);
+    expect(await settings()).toBe("false");
+    expect((await put("false")).status).toBe(200);
+    const rows = (await listed(own, "&entity_type=tenant")).filter(({ operation }) => operation !== "read");
+    expect(rows.map(({ message, outcome, reason }) => [message, outcome, reason])).toEqual([
+      ["Tenant updated", "allowed", undefined],
+      ["Tenant updated: require_reveal_reason off", "allowed", "Migration of 5 December"],
+      ["Tenant updated", "allowed", undefined],
+      ["Tenant refused: require_reveal_reason off", "denied", undefined],
+      ["Tenant updated: require_reveal_reason on", "allowed", undefined],
+      ["Tenant created", "allowed", undefined],
+    ]);
   });
 
   it.each<[string, string, string, unknown]>([

@@ -546,6 +546,14 @@ export interface ListLogsInput {
   readonly destinationHost?: string | undefined;
   /** An address, or a network such as 203.0.113.0/24. Needs a time window. */
   readonly sourceIp?: string | undefined;
+  /** The class of the client, such as browser. Needs a time window. */
+  readonly client?: string | undefined;
+  /** The error code of what was denied or failed. Needs a time window, or one of these outcomes. */
+  readonly code?: string | undefined;
+  /** The proxy or reactor that the request went through. Needs a time window. */
+  readonly viaId?: string | undefined;
+  /** Whether the request gave a reason. Needs a time window. */
+  readonly hasReason?: boolean | undefined;
 }
 
 export interface ListMembersInput {

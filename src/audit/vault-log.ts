@@ -1,0 +1,93 @@
+import { newUuid, type TenantId, VAULT } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { writeVaultLog } from "../store/audit-logs.js";
+import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
+import { UniqueViolation } from "../store/database-error.js";
+import type { RawLogRow } from "../store/raw-log.js";
+import type { Transaction } from "../store/transaction.js";
+import { type AttestParts, nextPlace } from "./attestations.js";
+import { NO_CONTEXT, OPERATOR } from "./audit-context.js";
+import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
+import { unsigned } from "./sign-seals.js";
+import { vaultRowDigest } from "./vault-row.js";
+
+/** What rows of the vault's own log are about, and how their messages name it. */
+const ENTITIES = {
+  export: "Export",
+  reactor_formula: "Reactor Formula",
+  root_key: "Root Key",
+  server: "Server",
+  tenant: "Tenant",
+} as const;
+
+const OPERATIONS = {
+  create: "created",
+  delete: "deleted",
+  split: "split",
+  start: "started",
+  stop: "stopped",
+  update: "replaced",
+} as const;
+
+/** Something that concerns the whole vault, and no tenant alone. */
+export interface VaultEvent {
+  readonly entityType: keyof typeof ENTITIES;
+  readonly entityId: string;
+  readonly operation: keyof typeof OPERATIONS;
+  /** The person or server that did it, or a number. Never a secret. */
+  readonly remark: string;
+  /** Servers do it by themselves. Absent: an operator's command does. */
+  readonly isByServer?: boolean;
+}
+
+const TRIES = 20;
+
+/**
+ * Records an event in the vault's own log. The row and its entry of the vault's own chain are written together, so it is
+ * sealed from the beginning.
+ */
+export async function recordInVault(parts: AttestParts, event: VaultEvent): Promise<void> {
+  const keys = await parts.keyring.of(VAULT);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await parts.database.bulk.run(VAULT, "unguarded", (tx) => append(tx, keys, event));
+    } catch (error) {
+      const isTaken = error instanceof UniqueViolation || error instanceof ChainMoved;
+      if (!isTaken || attempt === TRIES) throw error;
+    }
+  }
+}
+
+/** Records that a tenant was created or deleted: its own log is deleted with it. */
+export function recordTenant(
+  parts: AttestParts,
+  operation: "create" | "delete",
+  tenantId: TenantId,
+  by: Pick<VaultEvent, "remark" | "isByServer">,
+): Promise<void> {
+  return recordInVault(parts, { entityType: "tenant", entityId: tenantId, operation, ...by });
+}
+
+async function append(tx: Transaction, keys: TenantKeys, event: VaultEvent): Promise<void> {
+  const { entityType, entityId, operation, remark, isByServer = false } = event;
+  const draft = {
+    ...{ id: newUuid(), actor: undefined, context: isByServer ? NO_CONTEXT : OPERATOR },
+    ...{ entityType, entityId, operation, message: `${ENTITIES[entityType]} ${OPERATIONS[operation]}: ${remark}` },
+    ...{ outcome: "allowed", code: undefined, transform: undefined },
+  };
+  const row: RawLogRow = {
+    ...{ micros: String(tx.now.getTime() * 1_000), id: draft.id, actor_id: null, actor_type: null },
+    ...{ entity_type: entityType, entity_id: entityId, operation, message: draft.message },
+    ...{ key_id: null, source_ip: null, client: draft.context.client ?? null, trace_id: null },
+    ...{ outcome: draft.outcome, code: null, transform: null, destination_host: null },
+    ...{ via_type: null, via_id: null, reason: null, set_aside: null },
+  };
+  const chain = await readChain(tx, keys);
+  const { number, previous } = nextPlace(chain);
+  const mark = { kind: "event", at: tx.now, number, count: 1, previous, subject: undefined } as const;
+  const entry = signMark(keys, VAULT, { ...mark, digest: vaultRowDigest(row) });
+  const end = signEnd(keys, VAULT, { number, lastMac: entry.mac, keptFrom: undefined, attested: undefined });
+  writeVaultLog(tx, draft);
+  tx.enqueue(insertSeal, unsigned(entry));
+  if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end }))) throw new ChainMoved();
+}

@@ -1,0 +1,31 @@
+import { verifyVault } from "../audit/verify-vault.js";
+import { systemClock } from "../base/clock.js";
+import { VAULT } from "../base/ids.js";
+import { listLogRows } from "../store/log-listing.js";
+import { readLogSnapshot } from "../store/log-snapshot.js";
+import { openVault } from "../vault/vault.js";
+import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow } from "./audit-answer.js";
+import type { Command } from "./command.js";
+
+const { tenant: _, ...OPTIONS } = QUESTION_OPTIONS;
+
+export const auditOperations: Command = {
+  summary: "List what concerned the whole vault: starts and stops of servers, tenants, root keys, exports",
+  options: OPTIONS,
+  help: QUESTION_HELP.filter((line) => !line.startsWith("--tenant")),
+  async run({ config, options, say, answer }) {
+    const { from, until, limit } = readWindow(options, new Date(systemClock.now()));
+    await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
+    const listing = { from, until, after: undefined, offset: 0, limit: limit + 1 };
+    const found = await vault.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(listLogRows, listing));
+    const keys = await vault.keyring.of(VAULT);
+    const { findingCount } = await readLogSnapshot(vault.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
+    const rows = found.slice(0, limit).map((row) => showRow(VAULT, row));
+    answer({
+      rows: rows.map(({ tenant_id: _tenant, ...row }) => row),
+      complete: found.length <= limit,
+      chain: findingCount === 0 ? "whole" : "tampered with",
+      verify: "cloakroom audit verify",
+    });
+  },
+};
