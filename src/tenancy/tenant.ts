@@ -1,7 +1,8 @@
 import { actorOf, type Caller } from "../access/caller.js";
+import { mayGiveAnyRights } from "../access/role-rights.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
-import { notFound } from "../base/fault.js";
+import { Fault, notFound } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
 import { lockTenant, readTenant, type TenantRow, updateTenant } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
@@ -22,6 +23,7 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
 
 /**
  * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
+ * @throws {Fault} second_factor_required if a person without one lets people see values in the clear.
  */
 export async function changeTenant(
   tx: OrdinaryTransaction,
@@ -33,7 +35,15 @@ export async function changeTenant(
   if (!row) throw notFound("tenant");
   const modifiedBy = actorOf(caller).id;
   const merged = mergeSettings(readSettings(row.settings), settings);
+  if (merged.reveal_to_people && row.settings.reveal_to_people !== true) requireMayAllowReveal(caller);
   tx.enqueue(updateTenant, { name, settings: { ...merged }, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update"));
   return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
+}
+
+/** Otherwise a stolen sign-in could open the way to values by itself. */
+function requireMayAllowReveal(caller: Caller): void {
+  if (mayGiveAnyRights(caller)) return;
+  const text = "Allowing people to see values in the clear needs a second factor: prove it with a passkey.";
+  throw new Fault("second_factor_required", text);
 }

@@ -7,6 +7,7 @@ const DEFAULTS = {
   disable_ephemeral_proxy: "false",
   deduplicate_tokens: "false",
   require_reveal_reason: "false",
+  reveal_to_people: "false",
 };
 
 describe("the tenant", () => {
@@ -75,6 +76,7 @@ describe("the tenant", () => {
       { deduplicate_tokens: "true" },
       { disable_ephemeral_proxy: "true" },
       { require_reveal_reason: "true" },
+      { reveal_to_people: "true" },
     ];
     for (let round = 0; round < 4; round += 1) {
       const answers = await Promise.all(
