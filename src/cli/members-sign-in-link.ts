@@ -1,6 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { resetPasskeys } from "../people/passkey.js";
+import { addressForPeople } from "../people/relying-party.js";
 import { makeOperatorLink, memberWithAddress } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
@@ -27,7 +28,7 @@ export const membersSignInLink: Command = {
     if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
     const link = await makeOperatorLink(vault, tenantId, memberId);
     const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
-    answer({ link: `${url}${SIGN_IN_PATH}#${link.reveal()}` });
+    answer({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
   },
 };
 

@@ -1,5 +1,6 @@
 import { systemClock } from "../base/clock.js";
 import { Sensitive } from "../crypto/sensitive.js";
+import { addressForPeople } from "../people/relying-party.js";
 import { makeOperatorLink } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import type { RunningServer } from "../server/running-server.js";
@@ -63,7 +64,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   const provision = () => provisionTenant(vault.database, vault.rootKey, tenant);
   const linkOf = async ({ tenantId, memberId }: ProvisionedTenant) => {
     const link = await makeOperatorLink(vault, tenantId, memberId);
-    return new Sensitive(`${url}${SIGN_IN_PATH}#${link.reveal()}`);
+    return new Sensitive(`${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}`);
   };
   // A service's standard error is a log that many people can read.
   if (process.stderr.isTTY) {

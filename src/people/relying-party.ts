@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { Fault } from "../base/fault.js";
 
-/** For what browsers make passkeys: the domain, and the origins whose pages may use them. */
+/** For what browsers make passkeys: the domain, and the origin whose pages may use them. */
 export interface RelyingParty {
   readonly id: string;
   readonly origin: string;
@@ -13,15 +13,17 @@ export interface RelyingParty {
  * @throws {Fault} unprocessable if that is an IP address of a network.
  */
 export function relyingPartyOf(address: string): RelyingParty {
+  const { hostname: id, origin } = new URL(addressForPeople(address));
+  if (isIP(id.replace(/^\[|\]$/g, "")) === 0) return { id, origin };
+  throw new Fault(
+    "unprocessable",
+    "Browsers make no passkeys for IP addresses. The operator must set CLOAKROOM_PUBLIC_URL to an https address with a domain name.",
+  );
+}
+
+/** The address for links to the console, without a slash at the end: with localhost in place of an IP address of loopback. */
+export function addressForPeople(address: string): string {
   const url = new URL(address);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) === 0) return { id: host, origin: url.origin };
-  if (host !== "::1" && !host.startsWith("127.")) {
-    throw new Fault(
-      "unprocessable",
-      "Browsers make no passkeys for IP addresses. The operator must set CLOAKROOM_PUBLIC_URL to an https address with a domain name.",
-    );
-  }
-  url.hostname = "localhost";
-  return { id: "localhost", origin: url.origin };
+  if (/^(?:127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)) url.hostname = "localhost";
+  return url.href.replace(/\/$/, "");
 }

@@ -144,7 +144,7 @@ describe("a value in the clear", () => {
     expect(body.data[0]).toMatchObject({ transform: "reveal", reason: "a dispute über 17 €", actor_type: "user" });
   });
 
-  it("leads to the passkeys where an operation is refused without one", async () => {
+  it("is proved where an operation was refused without it, and nothing that was typed is lost", async () => {
     await using console = await openWithAuthenticator();
     const { page } = console;
     await takeLink(page, await memberOf(tenant, "ADMIN"));
@@ -153,7 +153,10 @@ describe("a value in the clear", () => {
     await page.getByLabel("Name").fill("Charges");
     await page.getByLabel("Shows").selectOption("reveal");
     await page.getByRole("button", { name: "Create application and key" }).click();
-    await page.getByRole("link", { name: "Add one under Your sign-ins" }).waitFor();
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByText("Proved for five minutes").waitFor();
+    await page.getByRole("button", { name: "Create application and key" }).click();
+    await page.getByText(/key_\w+_pvt_/).waitFor();
     expect(console.wrongs).toEqual([]);
   });
 });
