@@ -31,7 +31,7 @@ export const RESOURCES: readonly ResourceName[] = [
 ];
 
 /** Services that only the vault's own pages can call: they need cookies. */
-export const SERVICES_OF_PAGES: readonly string[] = ["SignInService"];
+export const SERVICES_OF_PAGES: readonly string[] = ["SignInService", "PasskeyService", "RevealService"];
 
 /** The service whose methods are methods of the client itself. */
 export const CLIENT_METHODS = "TokenizeService";

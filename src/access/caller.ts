@@ -22,8 +22,8 @@ export interface PersonPrincipal {
   readonly userId: Uuid;
   readonly role: Role;
   readonly signInId: Uuid;
-  /** When the person last proved a second factor. */
-  readonly strongAt: Date | undefined;
+  /** Until when the last proof of a second factor counts. Absent: there is none that counts. */
+  readonly strongUntil: Date | undefined;
 }
 
 /** The author of a request. */

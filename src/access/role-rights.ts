@@ -4,6 +4,7 @@ import { type Caller, personOf } from "./caller.js";
 import { storedContainer } from "./container.js";
 import { Grant } from "./grant.js";
 import type { ApplicationType, Permission, TokenPermission } from "./permissions.js";
+import { deniedWith } from "./refusal.js";
 import type { Role } from "./role.js";
 
 const CHANGES = ["token:create", "token:update", "token:delete"] as const;
@@ -34,18 +35,44 @@ const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>>
 
 /**
  * Checks that the rights of an application do not exceed what its author may give.
- * @throws {Fault} permission_denied for a person and an application that administers, reveals or uses values.
+ * @throws {Fault} second_factor_required, or permission_denied for a DEVELOPER, if a person gives an application that
+ *   administers, reveals or uses values.
  */
 export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: HeldRights): void {
-  if (principal.kind === "application") return;
+  if (principal.kind === "application" || mayGiveAnyRights({ principal })) return;
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;
   const what =
     type === "management" ? "a management application" : `an application with ${exceeded} ${limitOf(exceeded)}`;
+  if (isAdministrator(principal.role)) {
+    const text = `People may not create, change or use ${what} without a second factor: prove it with a passkey.`;
+    throw new Fault("second_factor_required", text);
+  }
   throw new Fault(
     "permission_denied",
-    `People may not create, change or use ${what} without a second factor. Use a management key.`,
+    `Your role ${principal.role} may not create, change or use ${what}; OWNER and ADMIN may, with a second factor.`,
   );
+}
+
+/** Whether a caller may give applications any rights, and code that acts as them: keys, and people with a second factor. */
+export function mayGiveAnyRights({ principal }: Pick<Caller, "principal">): boolean {
+  return principal.kind === "application" || (isAdministrator(principal.role) && principal.strongUntil !== undefined);
+}
+
+const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["token:read"]), requiresReason: true }] });
+
+/**
+ * A person with the right to read one value in the clear, for a reason.
+ * @throws {Fault} permission_denied unless the tenant's setting allows it.
+ */
+export function revealing(caller: Caller): Caller {
+  if (caller.settings.reveal_to_people) return { ...caller, grant: REVEAL };
+  const text = "This tenant shows people no value in the clear. Its setting reveal_to_people allows it.";
+  throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");
+}
+
+function isAdministrator(role: Role): boolean {
+  return role === "OWNER" || role === "ADMIN";
 }
 
 function limitOf(permission: Permission | undefined): string {

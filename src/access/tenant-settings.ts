@@ -10,6 +10,8 @@ export interface TenantSettings {
   readonly deduplicate_tokens: boolean;
   /** Denies responses with values in the clear to requests without a reason. */
   readonly require_reveal_reason: boolean;
+  /** Lets OWNER and ADMIN see values in the clear, with a second factor and a reason. */
+  readonly reveal_to_people: boolean;
 }
 
 /** Stored settings, with defaults for those that an older version did not know. */
@@ -20,5 +22,6 @@ export function readSettings(stored: JsonObject): TenantSettings {
     disable_ephemeral_proxy: read("disable_ephemeral_proxy"),
     deduplicate_tokens: read("deduplicate_tokens"),
     require_reveal_reason: read("require_reveal_reason"),
+    reveal_to_people: read("reveal_to_people"),
   };
 }

@@ -13,6 +13,7 @@ export const FAULT_TABLE: Readonly<Record<FaultCode, FaultEntry>> = {
   validation_failed: { http: 400, rpc: Code.InvalidArgument, title: "One or more validation errors occurred." },
   unauthenticated: { http: 401, rpc: Code.Unauthenticated, title: "Unauthorized" },
   permission_denied: { http: 403, rpc: Code.PermissionDenied, title: "Forbidden" },
+  second_factor_required: { http: 403, rpc: Code.PermissionDenied, title: "Forbidden" },
   reason_required: { http: 403, rpc: Code.PermissionDenied, title: "Forbidden" },
   reason_invalid: { http: 400, rpc: Code.InvalidArgument, title: "The reason is not valid." },
   not_found: { http: 404, rpc: Code.NotFound, title: "Not Found" },

@@ -40,13 +40,14 @@ export function admitPerson(
 }
 
 function refusal(desc: DescMethod, { roles, needsSecondFactor }: RoleCell, caller: Caller): Denied | undefined {
-  const { role, memberId, strongAt } = personOf(caller);
+  const { role, memberId, strongUntil } = personOf(caller);
   const operation = operationOf(desc);
   const isAllowed = roles.includes(role);
-  if (isAllowed && (!needsSecondFactor || strongAt !== undefined)) return undefined;
-  const reason = isAllowed ? "needs a second factor, which this sign-in does not have" : whoMay(roles);
-  const text = isAllowed ? `${operation} ${reason}.` : `Your role ${role} may not call ${operation}; ${reason}.`;
-  return deniedWith(caller, new Fault("permission_denied", text), "member", memberId, operation);
+  if (isAllowed && (!needsSecondFactor || strongUntil !== undefined)) return undefined;
+  const fault = isAllowed
+    ? new Fault("second_factor_required", `${operation} needs a second factor: prove it with a passkey.`)
+    : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);
+  return deniedWith(caller, fault, "member", memberId, operation);
 }
 
 function whoMay(roles: readonly Role[]): string {

@@ -15,6 +15,7 @@ export const ENTITY_TYPES = {
   invitation: "Invitation",
   log: "Log",
   member: "Member",
+  passkey: "Passkey",
   proxy: "Proxy",
   reactor: "Reactor",
   reactor_formula: "Reactor Formula",

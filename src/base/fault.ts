@@ -6,6 +6,7 @@ export const FAULT_CODES = [
   "validation_failed",
   "unauthenticated",
   "permission_denied",
+  "second_factor_required",
   "reason_required",
   "reason_invalid",
   "not_found",

@@ -1,5 +1,7 @@
 import { systemClock } from "../base/clock.js";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
+import { resetPasskeys } from "../people/passkey.js";
+import { addressForPeople } from "../people/relying-party.js";
 import { makeOperatorLink, memberWithAddress } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
@@ -9,8 +11,12 @@ import { type Command, requiredText, UsageError } from "./command.js";
 
 export const membersSignInLink: Command = {
   summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",
-  options: { email: { type: "string" }, tenant: { type: "string" } },
-  help: ["--email E          address of the member", "--tenant T         the member's tenant. Default: the only one"],
+  options: { email: { type: "string" }, tenant: { type: "string" }, "reset-passkeys": { type: "boolean" } },
+  help: [
+    "--email E          address of the member",
+    "--tenant T         the member's tenant. Default: the only one",
+    "--reset-passkeys   remove the member's passkeys first, which were lost, and end the member's sign-ins",
+  ],
   async run({ config, options, say, answer }) {
     const email = parseEmailAddress(requiredText(options, "email"));
     if (!email) throw new UsageError("--email must be an e-mail address.");
@@ -18,11 +24,18 @@ export const membersSignInLink: Command = {
     const [tenantId, ...others] = await chosenTenants(vault, options);
     if (!tenantId) throw new UsageError("There is no tenant. Run: cloakroom tenants create");
     if (others.length > 0) throw new UsageError("--tenant is missing: there are several. Run: cloakroom tenants list");
-    const link = await makeOperatorLink(vault, tenantId, await memberOf(vault, tenantId, email));
+    const memberId = await memberOf(vault, tenantId, email);
+    if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
+    const link = await makeOperatorLink(vault, tenantId, memberId);
     const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
-    answer({ link: `${url}${SIGN_IN_PATH}#${link.reveal()}` });
+    answer({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
   },
 };
+
+async function resetPasskeysOf({ database, keyring }: Vault, tenantId: TenantId, memberId: Uuid): Promise<void> {
+  const keys = await keyring.of(tenantId);
+  await database.ordinary.run(tenantId, "unguarded", (tx) => resetPasskeys(tx, keys, undefined, memberId));
+}
 
 async function memberOf({ database, keyring }: Vault, tenantId: TenantId, email: string) {
   const keys = await keyring.of(tenantId);

@@ -1,6 +1,7 @@
 import { recordTenant } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Sensitive } from "../crypto/sensitive.js";
+import { addressForPeople } from "../people/relying-party.js";
 import { makeOperatorLink } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import type { RunningServer } from "../server/running-server.js";
@@ -64,7 +65,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   const provision = () => provisionTenant(vault.database, vault.rootKey, tenant);
   const linkOf = async ({ tenantId, memberId }: ProvisionedTenant) => {
     const link = await makeOperatorLink(vault, tenantId, memberId);
-    return new Sensitive(`${url}${SIGN_IN_PATH}#${link.reveal()}`);
+    return new Sensitive(`${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}`);
   };
   /** Not awaited: the server runs by now, and its database may be gone. */
   const record = ({ tenantId }: ProvisionedTenant) =>

@@ -14,9 +14,9 @@ import type { OrdinaryTransaction } from "../store/transaction.js";
 import { makeMember } from "../tenancy/accept-invitation.js";
 import { openEmail } from "../tenancy/invitation.js";
 import { emailTerm } from "../tenancy/profile.js";
+import { admitMember, type SignInStep } from "./admit-member.js";
 import { bindIdentity, memberWithIdentity } from "./identity.js";
 import type { Checks, Claims, Issuer } from "./issuer.js";
-import { type StartedSignIn, startSignIn } from "./sign-in.js";
 import type { SignInLimits } from "./sign-in-limits.js";
 import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
@@ -60,7 +60,7 @@ export class OpenIdSignIn {
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
-      beginSignIn(tx, keys, "openid", hash, { ...checks }, id);
+      beginSignIn(tx, keys, "openid", hash, { ...checks }, { id });
     });
     return { url, cookie };
   }
@@ -70,7 +70,7 @@ export class OpenIdSignIn {
    * @param query the query of the address to which the issuer sent the browser, without its question mark.
    * @throws {Fault} permission_denied if the answer is wrong, or its person is neither a member nor invited.
    */
-  async end(query: string, visit: Visit): Promise<StartedSignIn> {
+  async end(query: string, visit: Visit): Promise<SignInStep> {
     const { database, keyring, issuer } = this.#parts;
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
@@ -84,7 +84,7 @@ export class OpenIdSignIn {
       const member = await memberFor(tx, keys, claims, visit.context);
       if (!member) throw notInvited();
       const identity = { issuer: claims.issuer, subject: claims.subject };
-      return startSignIn(tx, keys, member, "openid", visit, { identity });
+      return admitMember(tx, keys, member, "openid", visit, { identity });
     });
   }
 

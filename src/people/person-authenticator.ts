@@ -12,6 +12,7 @@ import { unavailable } from "../store/database-error.js";
 import { findSignIn, type PresentedSignInRow, touchSignIn } from "../store/sign-ins.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openSignIn } from "./sign-in.js";
+import { strongUntil } from "./strong-time.js";
 
 /** Concurrent look-ups of cookies that have not been valid before, and how many more may wait, as for unverified keys. */
 const UNVERIFIED_AT_ONCE = 32;
@@ -79,7 +80,7 @@ export class PersonAuthenticator {
       tenantId,
       principal: {
         ...{ kind: "person", memberId: row.member_id, userId: row.user_id, role, signInId: row.id },
-        strongAt: row.strong_at ?? undefined,
+        strongUntil: strongUntil(row.strong_at, new Date(this.#clock.now())),
       },
       keyId: undefined,
       session: undefined,

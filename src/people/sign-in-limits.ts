@@ -2,11 +2,15 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 
 const HOUR_SECONDS = 60 * 60;
 
-/** Limits of mailed links, and of sign-ins at an issuer. No account is ever locked: otherwise an attacker could lock members out. */
+/**
+ * Limits of mailed links, of sign-ins at an issuer, and of challenges of passkeys. No account is ever locked: otherwise an
+ * attacker could lock members out.
+ */
 const LIMITS = {
   address: { points: 5, duration: HOUR_SECONDS },
   network: { points: 20, duration: HOUR_SECONDS },
   openId: { points: 30, duration: 60 },
+  passkey: { points: 10, duration: 60 },
   vault: { points: 200, duration: 60 },
 } as const;
 
@@ -17,6 +21,7 @@ export class SignInLimits {
   readonly #address = new RateLimiterMemory({ ...LIMITS.address, keyPrefix: "address" });
   readonly #network = new RateLimiterMemory({ ...LIMITS.network, keyPrefix: "network" });
   readonly #openId = new RateLimiterMemory({ ...LIMITS.openId, keyPrefix: "openid" });
+  readonly #passkey = new RateLimiterMemory({ ...LIMITS.passkey, keyPrefix: "passkey" });
   readonly #vault = new RateLimiterMemory({ ...LIMITS.vault, keyPrefix: "vault" });
 
   /** Counts a link, and returns whether it may be sent. */
@@ -28,6 +33,11 @@ export class SignInLimits {
   /** Counts a sign-in at the issuer, which sends no mail. */
   allowsOpenId(network: string): Promise<boolean> {
     return this.#isWithinNetwork(this.#openId, network);
+  }
+
+  /** Counts a challenge of a passkey for a sign-in, or for one that waits: each has proved a first factor. */
+  allowsPasskey(signInId: string): Promise<boolean> {
+    return isWithin(this.#passkey, signInId);
   }
 
   /**

@@ -15,7 +15,7 @@ import { readSignInRequest, useSignInRequest } from "../store/sign-in-requests.j
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { emailTerm, openProfile } from "../tenancy/profile.js";
-import { type StartedSignIn, startSignIn } from "./sign-in.js";
+import { admitMember, type SignInStep } from "./admit-member.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
@@ -60,7 +60,7 @@ export async function makeOperatorLink(
   return database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const id = newUuid();
     const { text, hash } = newSecret("lnk", tenantId, id);
-    beginSignIn(tx, keys, "operator", null, { memberId, hashes: [hash.toString("hex")] }, id);
+    beginSignIn(tx, keys, "operator", null, { memberId, hashes: [hash.toString("hex")] }, { id });
     const details = { remark: "link by the operator", context: OPERATOR };
     writeLog(tx, logEntry(undefined, "sign_in", id, "authorize", details));
     return text;
@@ -68,10 +68,10 @@ export async function makeOperatorLink(
 }
 
 /**
- * Signs in with a link, once. A refused attempt does not use the link up.
+ * Signs in with a link, once, or asks for the passkey of a member who has one. A refused attempt does not use the link up.
  * @throws {Fault} validation_failed for a link that does not work; permission_denied in another browser.
  */
-export async function takeLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<StartedSignIn> {
+export async function takeLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
   if (!link) throw overOrUsed();
   const keys = await keyring.of(link.tenantId).catch(unlessGone);
@@ -88,7 +88,7 @@ async function take(
   keys: TenantKeys,
   link: PresentedSecret,
   visit: Visit,
-): Promise<StartedSignIn | "other_browser" | undefined> {
+): Promise<SignInStep | "other_browser" | undefined> {
   const row = await tx.query(readSignInRequest, link.id);
   if (!row || (row.method !== "link" && row.method !== "operator")) return undefined;
   const details = openDetails(keys, tx.tenantId, row);
@@ -100,7 +100,7 @@ async function take(
   }
   if (!(await tx.query(useSignInRequest, row.id))) return undefined;
   const member = await memberOf(tx, keys, details);
-  return member ? startSignIn(tx, keys, member, row.method, visit) : undefined;
+  return member ? admitMember(tx, keys, member, row.method, visit) : undefined;
 }
 
 /** The member that a request is for; undefined if the member is gone. */

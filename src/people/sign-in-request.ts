@@ -12,16 +12,19 @@ import type { SignInMethod } from "./sign-in.js";
 export const REQUEST_MS = 10 * 60_000;
 export const REQUEST_SECONDS = REQUEST_MS / 1_000;
 
+/** What waits for a person: a sign-in, the passkey's part of one, or a challenge of a passkey. */
+type RequestKind = SignInMethod | "passkey" | "challenge";
+
 /** Begins a sign-in. `browserHash` names the only browser that may complete it; null: any. */
 export function beginSignIn(
   tx: Transaction,
   keys: TenantKeys,
-  method: SignInMethod,
+  method: RequestKind,
   browserHash: Buffer | null,
   details: JsonObject,
-  id: Uuid = newUuid(),
+  { id = newUuid(), lifetimeMs = REQUEST_MS }: { readonly id?: Uuid; readonly lifetimeMs?: number } = {},
 ): Uuid {
-  const expiresAt = new Date(tx.now.getTime() + REQUEST_MS);
+  const expiresAt = new Date(tx.now.getTime() + lifetimeMs);
   const columns = { id, method, browser_hash: browserHash, expires_at: expiresAt };
   tx.enqueue(insertSignInRequest, { ...columns, details: sealDetails(keys, tx.tenantId, columns, details) });
   noteDue(tx, { kind: "sign_in_request", at: expiresAt });

@@ -11,7 +11,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import type { MemberRow } from "../store/members.js";
 import { BOUND } from "../store/sealed-rows.js";
-import { insertSignIn, type SignInRow } from "../store/sign-ins.js";
+import { insertSignIn, type SignInRow, strengthenSignIn } from "../store/sign-ins.js";
 import type { Transaction } from "../store/transaction.js";
 import { requireSealedRole } from "../tenancy/profile.js";
 import type { Visit } from "./visit.js";
@@ -41,6 +41,7 @@ export interface SignInDetails {
 
 /** A sign-in that has just begun. */
 export interface StartedSignIn {
+  readonly kind: "signed_in";
   readonly id: Uuid;
   readonly tenantId: TenantId;
   readonly memberId: Uuid;
@@ -49,10 +50,12 @@ export interface StartedSignIn {
 }
 
 /** What a sign-in takes over from the one that it replaces, or from the issuer. */
-interface Origin {
+export interface Origin {
   readonly identity?: Identity | undefined;
   /** The latest end. Absent: 12 hours from now. */
-  readonly until?: Date;
+  readonly until?: Date | undefined;
+  /** Whether the person has just proved a second factor. */
+  readonly isStrong?: boolean;
 }
 
 /** Begins a sign-in of a member, with its log row. */
@@ -62,7 +65,7 @@ export function startSignIn(
   member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
   method: SignInMethod,
   { address, client, context }: Pick<Visit, "address" | "client" | "context">,
-  { identity, until }: Origin = {},
+  { identity, until, isStrong = false }: Origin = {},
 ): StartedSignIn {
   const { tenantId } = tx;
   const { role } = member;
@@ -72,14 +75,36 @@ export function startSignIn(
   const { text: token, hash } = newSecret("sgn", tenantId, id);
   const latest = tx.now.getTime() + LIFETIME_MS;
   const expiresAt = new Date(Math.min(latest, until?.getTime() ?? latest));
-  const columns = { id, token_hash: hash, member_id: member.id, method, expires_at: expiresAt, strong_at: null };
-  const details: JsonObject = { role, address, client, ...(identity ? { identity: { ...identity } } : {}) };
-  const sealed = seal(keys.data, signInPlace(tenantId, columns), Buffer.from(JSON.stringify(details)));
-  tx.enqueue(insertSignIn, { ...columns, details: sealed });
+  const columns = {
+    id,
+    token_hash: hash,
+    member_id: member.id,
+    method,
+    expires_at: expiresAt,
+    strong_at: isStrong ? tx.now : null,
+  };
+  tx.enqueue(insertSignIn, {
+    ...columns,
+    details: sealSignIn(keys, tenantId, columns, { role, address, client, identity }),
+  });
   noteDue(tx, { kind: "sign_in", at: expiresAt });
   const actor: Actor = { id: member.user_id, type: "user", keyId: id, context };
   writeLog(tx, logEntry(actor, "sign_in", id, "create", method));
-  return { id, tenantId, memberId: member.id, token };
+  return { kind: "signed_in", id, tenantId, memberId: member.id, token };
+}
+
+/** Records that the person of a sign-in proved a second factor now. */
+export function strengthen(tx: Transaction, keys: TenantKeys, row: SignInRow): void {
+  const details = openSignIn(keys, tx.tenantId, row);
+  const columns = { ...row, strong_at: tx.now };
+  tx.enqueue(strengthenSignIn, {
+    ...{ id: row.id, strong_at: tx.now, details: sealSignIn(keys, tx.tenantId, columns, details) },
+  });
+}
+
+function sealSignIn(keys: TenantKeys, tenantId: TenantId, row: Place, { identity, ...details }: SignInDetails): Buffer {
+  const stored: JsonObject = { ...details, ...(identity ? { identity: { ...identity } } : {}) };
+  return seal(keys.data, signInPlace(tenantId, row), Buffer.from(JSON.stringify(stored)));
 }
 
 /** @throws {SealBroken} if no server wrote the sign-in. */
@@ -91,7 +116,7 @@ export function openSignIn(keys: TenantKeys, tenantId: TenantId, row: SignInRow)
   return { role, address: String(address), client: String(client), identity: identityIn(identity) };
 }
 
-function identityIn(stored: Json | undefined): Identity | undefined {
+export function identityIn(stored: Json | undefined): Identity | undefined {
   if (!isJsonObject(stored)) return undefined;
   return { issuer: String(stored.issuer), subject: String(stored.subject) };
 }

@@ -5,11 +5,13 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { readMember } from "../store/members.js";
+import { listPasskeyRows } from "../store/passkeys.js";
 import { deleteSignIn, listSignIns, readSignIn, readSignInOwner, type SignInRow } from "../store/sign-ins.js";
 import { raiseAuthRevision, readTenant } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { openProfile, type Profile } from "../tenancy/profile.js";
 import { openSignIn } from "./sign-in.js";
+import { strongUntil } from "./strong-time.js";
 
 /** A sign-in as people see it. */
 export interface SignIn {
@@ -30,6 +32,9 @@ export interface Identified {
   readonly person: Pick<PersonPrincipal, "memberId" | "userId" | "signInId"> & { readonly role: string };
   readonly profile: Profile;
   readonly signIn: SignIn;
+  readonly hasPasskey: boolean;
+  /** Until when the last proof of a second factor counts. */
+  readonly strongUntil: Date | undefined;
 }
 
 /** Reads who is signed in. */
@@ -38,10 +43,11 @@ export async function identify(
   keys: TenantKeys,
   { memberId, signInId }: Pick<PersonPrincipal, "memberId" | "signInId">,
 ): Promise<Identified> {
-  const [tenant, member, row] = await Promise.all([
+  const [tenant, member, row, passkeys] = await Promise.all([
     tx.query(readTenant, tx.tenantId),
     tx.query(readMember, memberId),
     tx.query(readSignIn, signInId),
+    tx.query(listPasskeyRows, memberId),
   ]);
   if (!tenant || !member || !row) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
   return {
@@ -50,6 +56,8 @@ export async function identify(
     person: { memberId, userId: member.user_id, signInId, role: member.role },
     profile: openProfile(keys, tx.tenantId, memberId, member.profile),
     signIn: signInOf(keys, tx.tenantId, row),
+    hasPasskey: passkeys.length > 0,
+    strongUntil: strongUntil(row.strong_at, tx.now),
   };
 }
 
@@ -95,7 +103,7 @@ export async function endSignIn(tx: OrdinaryTransaction, caller: Caller, id: Uui
   writeLog(tx, logEntry(actorOf(caller), "sign_in", id, "delete"));
 }
 
-function requireAdministrator({ role }: PersonPrincipal, what: string): void {
+export function requireAdministrator({ role }: PersonPrincipal, what: string): void {
   if (role === "OWNER" || role === "ADMIN") return;
   throw new Fault("permission_denied", `Your role ${role} may not ${what}; OWNER and ADMIN may.`);
 }

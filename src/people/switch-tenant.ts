@@ -6,8 +6,9 @@ import { type MemberRow, readMember } from "../store/members.js";
 import { readSignIn } from "../store/sign-ins.js";
 import type { Transaction } from "../store/transaction.js";
 import { openProfile } from "../tenancy/profile.js";
+import { admitMember, type SignInStep } from "./admit-member.js";
 import { memberWithIdentity } from "./identity.js";
-import { type Identity, METHODS, openSignIn, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import { type Identity, METHODS, openSignIn, type SignInMethod } from "./sign-in.js";
 import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
 import { endSignIn } from "./sign-ins.js";
 import type { Visit } from "./visit.js";
@@ -30,7 +31,7 @@ export async function switchTenant(
   caller: Caller,
   tenantId: TenantId,
   visit: Visit,
-): Promise<StartedSignIn> {
+): Promise<SignInStep> {
   const ownKeys = await keyring.of(caller.tenantId);
   const proven = await database.ordinary.run(caller.tenantId, caller.revision, (tx) => provenBy(tx, ownKeys, caller));
   const keys = await keyring.of(tenantId).catch((error: unknown) => {
@@ -39,7 +40,7 @@ export async function switchTenant(
   const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const member = await findIn(tx, keys, proven);
     if (!member) throw notFound("tenant");
-    return startSignIn(tx, keys, member, proven.method, visit, proven);
+    return admitMember(tx, keys, member, proven.method, visit, proven);
   });
   await database.ordinary.run(caller.tenantId, "unguarded", (tx) => endSignIn(tx, caller, personOf(caller).signInId));
   return started;

@@ -1,8 +1,11 @@
 import type { AuditContext } from "../audit/audit-context.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 
-/** The cookies of a person's browser: of a sign-in, of a browser that asked for a link, of one at an issuer's page. */
-export const COOKIES = ["sign_in", "asking", "openid"] as const;
+/**
+ * The cookies of a person's browser: of a sign-in, of a browser that asked for a link, of one at an issuer's page, of one
+ * from which a passkey is awaited.
+ */
+export const COOKIES = ["sign_in", "asking", "openid", "passkey"] as const;
 export type CookieName = (typeof COOKIES)[number];
 
 /** The browser of a person, as one request shows it. */

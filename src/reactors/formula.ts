@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
-import { requireOwn } from "../access/role-rights.js";
+import { mayGiveAnyRights, requireOwn } from "../access/role-rights.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -110,7 +110,7 @@ export async function updateFormula(
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
   requireOwn(caller, row.created_by);
-  if (caller.principal.kind === "person" && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
+  if (!mayGiveAnyRights(caller) && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
@@ -133,10 +133,9 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
 
 /** Code that reactors run has the rights of their applications. */
 function needsSecondFactor(): Fault {
-  return new Fault(
-    "permission_denied",
-    "People may not change a formula that reactors use without a second factor. Use a management key.",
-  );
+  const text =
+    "Only OWNER and ADMIN may change a formula that reactors use, with a second factor: prove it with a passkey.";
+  return new Fault("second_factor_required", text);
 }
 
 function usedFormula(): Fault {

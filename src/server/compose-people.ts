@@ -8,6 +8,7 @@ import { PersonAuthenticator } from "../people/person-authenticator.js";
 import { SignInLimits } from "../people/sign-in-limits.js";
 import { SoleTenant } from "../people/sole-tenant.js";
 import type { ServedMethod } from "../services/call.js";
+import { passkeyService } from "../services/passkeys.js";
 import { signInService } from "../services/sign-ins.js";
 import type { Config } from "../settings/config.js";
 import type { Vault } from "../vault/vault.js";
@@ -43,10 +44,13 @@ export function composePeople({ vault, config, clock, agents, address }: PeopleP
     visits: createVisits({
       ...{ address, readAddress: peerReader(trustedProxies), readClient: clientReader(trustedProxies) },
     }),
-    methods: signInService({
-      ...{ database, keyring, limits, openId, idleMs, services: SERVICES },
-      soleTenant: new SoleTenant(ownerAddress),
-    }),
+    methods: [
+      ...signInService({
+        ...{ database, keyring, limits, openId, idleMs, services: SERVICES },
+        soleTenant: new SoleTenant(ownerAddress),
+      }),
+      ...passkeyService({ database, keyring, limits, idleMs, services: SERVICES, address }),
+    ],
     openId,
   };
 }

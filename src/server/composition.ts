@@ -15,6 +15,7 @@ import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { ServedMethod } from "../services/call.js";
 import { followLogs } from "../services/follow-logs.js";
+import { revealService } from "../services/reveals.js";
 import { tokenizeService } from "../services/tokenize.js";
 import { tokenService } from "../services/tokens.js";
 import type { Config } from "../settings/config.js";
@@ -71,7 +72,11 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
   const admission = { authenticator, people: people.authenticator, framePasses, database };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
-  const tokens = pipelinesOf([...tokenService({ keyring, clock, bins }), ...tokenizeService({ keyring, clock, bins })]);
+  const tokens = pipelinesOf([
+    ...tokenService({ keyring, clock, bins }),
+    ...tokenizeService({ keyring, clock, bins }),
+    ...revealService({ keyring, bins }),
+  ]);
 
   const sandbox = openSandbox(config, surroundings);
   const callApi = internalCalls(tokens, authenticator);

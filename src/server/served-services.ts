@@ -8,8 +8,10 @@ import { ConnectionService } from "../../gen/cloakroom/v1/connections_pb.js";
 import { InvitationService } from "../../gen/cloakroom/v1/invitations_pb.js";
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
 import { MemberService } from "../../gen/cloakroom/v1/members_pb.js";
+import { PasskeyService } from "../../gen/cloakroom/v1/passkeys_pb.js";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { ReactorFormulaService, ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
+import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
@@ -29,6 +31,8 @@ export const SERVICES: readonly DescService[] = [
   InvitationService,
   SessionService,
   SignInService,
+  PasskeyService,
+  RevealService,
   LogService,
   ProxyService,
   ReactorService,

@@ -19,13 +19,10 @@ export function roleCellOf(desc: DescMethod): RoleCell {
   return { roles: names.map(asRole), needsSecondFactor: secondFactor };
 }
 
-/** The operations that members of a role may call, as Service/Method. */
+/** The operations that members of a role may call, as Service/Method, also those that need a second factor. */
 export function operationsOf(role: string, services: readonly DescService[]): readonly string[] {
   const methods = services.flatMap((service) => service.methods);
-  const allowed = methods.filter((method) => {
-    const { roles, needsSecondFactor } = roleCellOf(method);
-    return !needsSecondFactor && roles.some((name) => name === role);
-  });
+  const allowed = methods.filter((method) => roleCellOf(method).roles.some((name) => name === role));
   return allowed.map(operationOf);
 }
 

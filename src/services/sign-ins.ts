@@ -6,8 +6,10 @@ import { randomText } from "../access/secret-text.js";
 import { invalid } from "../base/fault.js";
 import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
+import type { SignInStep } from "../people/admit-member.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
-import { SIGN_IN_SECONDS, type StartedSignIn } from "../people/sign-in.js";
+import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
+import { SIGN_IN_SECONDS } from "../people/sign-in.js";
 import type { SignInLimits } from "../people/sign-in-limits.js";
 import { askForLink, takeLink } from "../people/sign-in-link.js";
 import { REQUEST_SECONDS } from "../people/sign-in-request.js";
@@ -43,10 +45,11 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
   const { method } = SignInService;
   const { limits, openId } = parts;
   return [
-    serve(method.getSignInMethods, async () => ({
+    serve(method.getSignInMethods, async (_request, { visit }) => ({
       methods: ["link", ...(openId ? ["openid"] : [])],
       needsTenant: (await parts.soleTenant.find()) === undefined,
       ...(openId ? { openidIssuer: openId.issuer } : {}),
+      awaitsPasskey: await isPasskeyAwaited(parts, visit),
     })),
     serve(method.askForSignInLink, async (request, { visit, reply }) => {
       const email = requireEmailAddress("email", request.email);
@@ -127,9 +130,17 @@ function asTenantId(text: string): TenantId {
   return id;
 }
 
-/** Answers with a sign-in that has just begun, whose cookie it sets. */
-async function showStarted(parts: SignInServiceParts, reply: Reply, started: StartedSignIn) {
-  const { tenantId, memberId, id: signInId, token } = started;
+/** Answers with a sign-in that has just begun, or that waits for a passkey, and sets its cookie. */
+export async function showStarted(
+  parts: Pick<SignInServiceParts, "keyring" | "database" | "services" | "idleMs">,
+  reply: Reply,
+  step: SignInStep,
+) {
+  if (step.kind === "passkey_awaited") {
+    reply.setCookie({ name: "passkey", value: step.token, maxAge: REQUEST_SECONDS });
+    return { needsPasskey: true };
+  }
+  const { tenantId, memberId, id: signInId, token } = step;
   const keys = await parts.keyring.of(tenantId);
   const found = await parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
     identify(tx, keys, { memberId, signInId }),
@@ -138,8 +149,8 @@ async function showStarted(parts: SignInServiceParts, reply: Reply, started: Sta
   return showIdentified(parts, found);
 }
 
-function showIdentified({ services, idleMs }: SignInServiceParts, found: Identified) {
-  const { tenantId, tenantName, person, profile, signIn } = found;
+function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services" | "idleMs">, found: Identified) {
+  const { tenantId, tenantName, person, profile, signIn, hasPasskey, strongUntil } = found;
   const { email, firstName, lastName } = profile;
   return {
     ...{ tenantId, tenantName, memberId: person.memberId, userId: person.userId, role: person.role },
@@ -148,6 +159,8 @@ function showIdentified({ services, idleMs }: SignInServiceParts, found: Identif
     ...(lastName === undefined ? {} : { lastName }),
     operations: [...operationsOf(person.role, services)],
     signIn: show(signIn, person.signInId, idleMs),
+    hasPasskey,
+    ...(strongUntil ? { strongUntil: timestampFromDate(strongUntil) } : {}),
   };
 }
 

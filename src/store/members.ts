@@ -122,6 +122,17 @@ export const updateMemberRole = defineWrite<MemberChange>({
     ),
 });
 
+/** Replaces the sealed profile of a member. */
+export const updateMemberProfile = defineWrite<Pick<MemberRow, "id" | "profile">>({
+  table: "members",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, changes) =>
+    changes.map(
+      ({ id, profile }) => sql`
+        update members set profile = ${profile} where tenant_id = ${tenantId} and id = ${id}`,
+    ),
+});
+
 export const deleteMemberRow = boundWrite<Uuid>({
   table: "members",
   sql: "delete from members where tenant_id = :tenant and id = :id",

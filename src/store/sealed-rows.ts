@@ -41,6 +41,7 @@ export const BOUND = {
   applications: ["type"],
   application_keys: ["application_id", "key_hash"],
   member_identities: ["member_id", "identity_term"],
+  passkeys: ["member_id", "credential_hash"],
   sign_ins: ["token_hash", "member_id", "method", "expires_at", "strong_at"],
   sign_in_requests: ["method", "browser_hash", "expires_at"],
   sessions: ["key_hash", "nonce_hash", "application_id", "authorized_by", "expires_at"],
@@ -62,6 +63,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     ...{ table: "member_identities", ...byId },
     columns: [one("proof", "member_identity", BOUND.member_identities)],
   },
+  { table: "passkeys", ...byId, columns: [one("details", "passkey", BOUND.passkeys)] },
   { table: "sign_ins", ...byId, columns: [one("details", "sign_in", BOUND.sign_ins)] },
   {
     ...{ table: "sign_in_requests", ...byId },

@@ -66,6 +66,18 @@ export const touchSignIn = defineWrite<Uuid>({
   ],
 });
 
+/** Records that the person of a sign-in proved a second factor. */
+export const strengthenSignIn = defineWrite<Pick<SignInRow, "id" | "details"> & { readonly strong_at: Date }>({
+  table: "sign_ins",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, details, strong_at }) => sql`
+        update sign_ins set details = ${details}, strong_at = ${strong_at}
+        where tenant_id = ${tenantId} and id = ${id}`,
+    ),
+});
+
 /** The sign-ins of a member that have not expired, newest first. */
 export const listSignIns = defineStatement<Uuid, readonly SignInRow[], SignInRow>({
   table: "sign_ins",
@@ -131,6 +143,17 @@ export const deleteSignInsOf = defineWrite<Uuid>({
   queries: (sql, tenantId, memberIds) => [
     sql`delete from sign_ins where tenant_id = ${tenantId} and member_id = any(${[...memberIds]}::uuid[])`,
   ],
+});
+
+/** Ends all sign-ins of a member but one. */
+export const deleteOtherSignIns = defineWrite<Pick<SignInRow, "id" | "member_id">>({
+  table: "sign_ins",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, member_id }) => sql`
+        delete from sign_ins where tenant_id = ${tenantId} and member_id = ${member_id} and id <> ${id}`,
+    ),
 });
 
 /** Deletes sign-ins after their absolute end. */

@@ -3,6 +3,7 @@ const ORDINARY_TABLES = [
   "tenant_keys",
   "members",
   "member_identities",
+  "passkeys",
   "sign_ins",
   "sign_in_requests",
   "invitations",

@@ -13,6 +13,7 @@ const KEYS: Readonly<Record<Table, string | "kept">> = {
   sessions: "id",
   members: "id",
   member_identities: "id",
+  passkeys: "id",
   sign_ins: "id",
   sign_in_requests: "id",
   invitations: "id",

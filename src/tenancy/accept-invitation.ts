@@ -101,7 +101,7 @@ export function makeMember(
     id,
     user_id: userId,
     role: invitation.role,
-    profile: sealProfile(keys, tx.tenantId, id, profile, invitation.role),
+    profile: sealProfile(keys, tx.tenantId, id, profile, { role: invitation.role }),
     email_term: invitation.email_term,
     created_by: userId,
   });

@@ -18,10 +18,11 @@ import {
   updateMemberRole,
 } from "../store/members.js";
 import { deleteMessagesOf } from "../store/outbox.js";
+import { deletePasskeysOf } from "../store/passkeys.js";
 import { deleteSignInsOf } from "../store/sign-ins.js";
 import { raiseAuthRevision } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
-import { openProfile, type Profile, sealProfile } from "./profile.js";
+import { isSealedWithPasskey, openProfile, type Profile, sealProfile } from "./profile.js";
 import { requireGivenRole } from "./role.js";
 
 /** A person who belongs to a tenant. */
@@ -71,7 +72,8 @@ export async function changeRole(
   const isOwner = row.role === "OWNER";
   const given = isOwner && role === "OWNER" ? role : requireGivenRole(role);
   if (isOwner && given !== "OWNER") throw ownerStays("given another role");
-  const profile = sealProfile(keys, tx.tenantId, id, openProfile(keys, tx.tenantId, id, row.profile), given);
+  const rights = { role: given, needsPasskey: isSealedWithPasskey(keys, tx.tenantId, row) };
+  const profile = sealProfile(keys, tx.tenantId, id, openProfile(keys, tx.tenantId, id, row.profile), rights);
   tx.enqueue(updateMemberRole, { id, role: given, profile, modified_by: actor.id });
   if (given !== row.role) endAccess(tx, id);
   writeLog(tx, logEntry(actor, "member", id, "update"));
@@ -89,6 +91,7 @@ export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: 
   if (row.role === "OWNER") throw ownerStays("removed");
   tx.enqueue(deleteMemberRow, id);
   tx.enqueue(deleteMemberIdentities, id);
+  tx.enqueue(deletePasskeysOf, id);
   endAccess(tx, id);
   const actor = actorOf(caller);
   for (const invitation of await tx.query(deleteInvitationsOf, row.email_term)) {
@@ -99,7 +102,7 @@ export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: 
 }
 
 /** Ends a member's sign-ins. Requests under way fail, because they were authorized under an earlier revision. */
-function endAccess(tx: Transaction, id: Uuid): void {
+export function endAccess(tx: Transaction, id: Uuid): void {
   tx.enqueue(deleteSignInsOf, id);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
 }

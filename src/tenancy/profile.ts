@@ -12,6 +12,13 @@ export interface Profile {
   readonly picture?: string;
 }
 
+/** What decides a member's sign-in and rights. */
+export interface SealedRights {
+  readonly role: string;
+  /** Whether sign-ins need a passkey. Deleting the member's passkeys in the database does not change it. */
+  readonly needsPasskey?: boolean;
+}
+
 /**
  * Seals a profile to its member: it does not open in another member's row. The role is sealed with it, because the column
  * alone could be changed by the owner of the database.
@@ -21,9 +28,9 @@ export function sealProfile(
   tenantId: TenantId,
   memberId: Uuid,
   profile: Profile,
-  role: string,
+  { role, needsPasskey = false }: SealedRights,
 ): Buffer {
-  const stored = JSON.stringify({ ...profile, role });
+  const stored = JSON.stringify({ ...profile, role, ...(needsPasskey ? { needsPasskey } : {}) });
   return seal(keys.data, { tenantId, entity: memberId, field: "profile" }, Buffer.from(stored));
 }
 
@@ -37,8 +44,26 @@ export function openProfile(keys: TenantKeys, tenantId: TenantId, memberId: Uuid
   };
 }
 
+/** Whether a member's role is sealed. Earlier releases did not seal it. */
+export function isRoleSealed(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  { id, profile }: { readonly id: Uuid; readonly profile: Uint8Array },
+): boolean {
+  return openStored(keys, tenantId, id, profile).role !== undefined;
+}
+
+/** Whether the sealed profile of a member says that sign-ins need a passkey. */
+export function isSealedWithPasskey(
+  keys: TenantKeys,
+  tenantId: TenantId,
+  { id, profile }: { readonly id: Uuid; readonly profile: Uint8Array },
+): boolean {
+  return openStored(keys, tenantId, id, profile).needsPasskey === true;
+}
+
 /**
- * Checks a member's role against the sealed one. Members of earlier releases have none until their role changes.
+ * Checks a member's role against the sealed one. Members of earlier releases have none until they sign in.
  * @throws {SealBroken} if no server gave the member this role.
  */
 export function requireSealedRole(

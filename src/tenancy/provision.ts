@@ -61,7 +61,7 @@ export async function provisionTenant(
       id: memberId,
       user_id: ownerId,
       role: "OWNER",
-      profile: sealProfile(keys, tenantId, memberId, { email: ownerEmail }, "OWNER"),
+      profile: sealProfile(keys, tenantId, memberId, { email: ownerEmail }, { role: "OWNER" }),
       email_term: emailTerm(keys, ownerEmail),
       created_by: null,
     });

@@ -1,8 +1,9 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
+import { mayGiveAnyRights } from "../access/role-rights.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
-import { notFound } from "../base/fault.js";
+import { Fault, notFound } from "../base/fault.js";
 import { writeLog } from "../store/audit-logs.js";
 import { lockTenant, readTenant, type TenantRow, updateTenant } from "../store/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
@@ -24,6 +25,7 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
 /**
  * Renames the tenant and merges its settings. Every caller is authorized again, since settings are part of its rights.
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
+ * @throws {Fault} second_factor_required if a person without one lets people see values in the clear.
  */
 export async function changeTenant(
   tx: OrdinaryTransaction,
@@ -37,6 +39,7 @@ export async function changeTenant(
   const before = readSettings(row.settings);
   const merged = mergeSettings(before, settings);
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(caller);
+  if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(caller);
   tx.enqueue(updateTenant, { name, settings: { ...merged }, modified_by: modifiedBy });
   const remark = remarkOn(before, merged);
   writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update", remark === undefined ? {} : { remark }));
@@ -46,4 +49,11 @@ export async function changeTenant(
 function remarkOn(before: TenantSettings, { require_reveal_reason: asks }: TenantSettings): string | undefined {
   if (before.require_reveal_reason === asks) return undefined;
   return `require_reveal_reason ${asks ? "on" : "off"}`;
+}
+
+/** Otherwise a stolen sign-in could open the way to values by itself. */
+function requireMayAllowReveal(caller: Caller): void {
+  if (mayGiveAnyRights(caller)) return;
+  const text = "Allowing people to see values in the clear needs a second factor: prove it with a passkey.";
+  throw new Fault("second_factor_required", text);
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { compareWith } from "./against.js";
 import { startBenchServer } from "./bench-server.js";
+import { consoleTimes } from "./console.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureEcho } from "./floors.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
@@ -69,5 +70,6 @@ table.add(await measureEcho());
 {
   await using server = await startBenchServer();
   await hostedFieldTimes(server);
+  await consoleTimes(server);
 }
 if (options.json) writeFileSync(options.json, `${JSON.stringify(table.rows, undefined, 2)}\n`);

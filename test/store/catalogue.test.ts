@@ -110,6 +110,7 @@ const NOT_SEALED = [
   "idempotency_keys.request_hash",
   "invitations.email_term",
   "member_identities.identity_term",
+  "passkeys.credential_hash",
   "members.email_term",
   "payments.external_term",
   "proxies.key_hash",

@@ -84,7 +84,7 @@ async function makeOlder(): Promise<void> {
   }
   const keys = await newServer().keyring.of(tenantId);
   expect(requiresSeals(keys)).toBe(false);
-  const sealed = sealProfile(keys, tenantId, member.id, profile, "OWNER");
+  const sealed = sealProfile(keys, tenantId, member.id, profile, { role: "OWNER" });
   await inTenant(`update members set profile = ${hex(sealed)}`);
   await inTenant(`
     update applications set name = 'Management', definition = null, permissions = '{${permissions.join(",")}}'`);

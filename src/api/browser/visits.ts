@@ -16,13 +16,19 @@ const BASE_NAMES: Readonly<Record<CookieName, string>> = {
   sign_in: "cloakroom-sign-in",
   asking: "cloakroom-asking",
   openid: "cloakroom-openid",
+  passkey: "cloakroom-passkey",
 };
 
 /**
  * Browsers that return from an issuer's page or a mail do not send Strict cookies; those of Lax come with navigations
  * only. A sign-in is never needed for a navigation: pages are public, and ask who is signed in.
  */
-const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = { sign_in: "Strict", asking: "Lax", openid: "Lax" };
+const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = {
+  sign_in: "Strict",
+  asking: "Lax",
+  openid: "Lax",
+  passkey: "Strict",
+};
 
 /** Reads the browser of people from requests, and writes their cookies. */
 export interface Visits {
@@ -117,17 +123,17 @@ function siteOf(address: string): Site {
   const isSecure = protocol === "https:";
   const mark = createHash("sha256").update(origin).digest("hex").slice(0, 8);
   const nameOf = (name: CookieName) => `${isSecure ? "__Host-" : ""}${BASE_NAMES[name]}-${mark}`;
-  const [signIn, asking, openid] = COOKIES.map(nameOf);
+  const [signIn, asking, openid, passkey] = COOKIES.map(nameOf);
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   return {
     ...{ origin, isSecure, isLoopback },
-    names: { sign_in: signIn ?? "", asking: asking ?? "", openid: openid ?? "" },
+    names: { sign_in: signIn ?? "", asking: asking ?? "", openid: openid ?? "", passkey: passkey ?? "" },
   };
 }
 
 /** Whether a request has a cookie of ours, of any vault on this host. */
 export function hasOurCookie({ cookie }: IncomingHttpHeaders): boolean {
-  return cookie !== undefined && /(?:^|;\s*)(?:__Host-)?cloakroom-(?:sign-in|asking|openid)-/.test(cookie);
+  return cookie !== undefined && /(?:^|;\s*)(?:__Host-)?cloakroom-(?:sign-in|asking|openid|passkey)-/.test(cookie);
 }
 
 function cookieIn(header: string, name: string): string | undefined {

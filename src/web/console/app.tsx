@@ -2,10 +2,11 @@ import type { Transport } from "@connectrpc/connect";
 import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { useState } from "react";
-import { Router } from "wouter";
+import { type AroundNavHandler, Router } from "wouter";
 import { createQueryClient } from "./api/queries.js";
 import { createConsoleTransport } from "./api/transport.js";
 import { Gate } from "./gate.js";
+import { leaveGuard } from "./leave-guard.js";
 import { SignInState } from "./sign-in-state.js";
 
 interface Parts {
@@ -19,12 +20,15 @@ function createParts(): Parts {
   return { state, transport: createConsoleTransport(state), queries: createQueryClient() };
 }
 
+/** Links and buttons of the console lead away only once nothing is lost. */
+const askBeforeLeaving: AroundNavHandler = (navigate, to, options) => leaveGuard.leave(() => navigate(to, options));
+
 export function App() {
   const [{ state, transport, queries }] = useState(createParts);
   return (
     <TransportProvider transport={transport}>
       <QueryClientProvider client={queries}>
-        <Router base="/console">
+        <Router base="/console" aroundNav={askBeforeLeaving}>
           <Gate state={state} />
         </Router>
       </QueryClientProvider>

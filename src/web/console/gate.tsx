@@ -9,6 +9,7 @@ import { Skeleton } from "./components/loaded.js";
 import { Overlay } from "./components/overlay.js";
 import { ProblemNote } from "./components/problem-note.js";
 import { IdleWarning } from "./idle-warning.js";
+import { LeaveQuestion } from "./leave-question.js";
 import { SessionProvider } from "./session.js";
 import { Shell } from "./shell.js";
 import { SignIn } from "./sign-in/sign-in.js";
@@ -38,6 +39,7 @@ export function Gate({ state }: { state: SignInState }) {
     <SessionProvider who={who.data}>
       <Shell onSignedOut={() => state.announce("signed-out")} />
       <IdleWarning state={state} />
+      <LeaveQuestion />
       {isOver && (
         <Overlay title="Sign in again" isDismissable={false} onClose={() => {}}>
           <p>Your sign-in has ended. This page keeps what you typed.</p>

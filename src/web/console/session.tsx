@@ -16,6 +16,11 @@ export function SessionProvider({ who, children }: { who: WhoAmIResponse; childr
   return <SessionContext value={session}>{children}</SessionContext>;
 }
 
+/** The person; undefined while nobody is signed in. */
+export function useSessionIfAny(): Session | undefined {
+  return useContext(SessionContext);
+}
+
 /** @throws {Error} outside of a {@link SessionProvider}. */
 export function useSession(): Session {
   const session = useContext(SessionContext);

@@ -176,3 +176,48 @@ describe("a proxy", () => {
     expect(console.wrongs).toEqual([]);
   });
 });
+
+describe("an editor with changes that are not saved", () => {
+  it("asks before another place of the console is opened, and before the document is left", async () => {
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go("/proxies?new=1");
+    await page.getByLabel("Name").fill("Half done");
+    await page.getByRole("link", { name: "Tokens" }).click();
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    await question.waitFor();
+    await console.expectAccessible();
+    await question.getByRole("button", { name: "Stay" }).click();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Half done");
+    const asked: string[] = [];
+    page.on("dialog", (dialog) => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await page.evaluate("void setTimeout(() => location.reload(), 0)");
+    await expect.poll(() => asked).toEqual(["beforeunload"]);
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await question.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("heading", { level: 1, name: "Tokens" }).waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("asks no more once they are saved or taken back", async () => {
+    const draft = { name: "Kept", code: "module.exports = async () => ({});" };
+    const { body } = await tenant.manage("POST", "/reactors", { body: draft });
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go(`/reactors?id=${body.id}`);
+    await page.getByLabel("Name").fill("Changed");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "Changed" }).waitFor();
+    await page.getByRole("link", { name: "Log", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Log" }).waitFor();
+    await console.go(`/reactors?id=${body.id}`);
+    await page.getByLabel("Name").fill("Changed twice");
+    await page.getByLabel("Name").fill("Changed");
+    await page.getByRole("link", { name: "Log", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Log" }).waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+});

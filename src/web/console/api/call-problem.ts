@@ -9,6 +9,8 @@ import {
 export interface CallProblem {
   readonly kind: "denied" | "not_found" | "invalid" | "limited" | "unavailable" | "failed";
   readonly message: string;
+  /** The API's code of the error, such as second_factor_required. Absent if the vault was not reached. */
+  readonly code: string | undefined;
   /** Messages by the field's name, as the API names it: `rules[0].container`. */
   readonly fields: ReadonlyMap<string, string>;
   /** For the operator, who finds the call by it. */
@@ -41,6 +43,7 @@ export function problemOf(error: unknown): CallProblem {
   return {
     kind,
     message: isNetwork ? "The vault does not respond." : found.rawMessage,
+    code: info?.reason,
     fields: new Map(violations.map(({ field, description }) => [field, description])),
     traceId: info?.metadata.trace_id,
     retryAfter: retry?.retryDelay === undefined ? undefined : Number(retry.retryDelay.seconds),

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import type { CallProblem } from "../api/call-problem.js";
+import { SecondFactor } from "../passkeys/second-factor.js";
 
 interface ProblemNoteProps {
   readonly problem: CallProblem;
@@ -13,6 +14,7 @@ export function ProblemNote({ problem, retry }: ProblemNoteProps) {
   return (
     <div className="note problem" role="alert">
       <p>{problem.message}</p>
+      {problem.code === "second_factor_required" && <SecondFactor />}
       {problem.fields.size > 0 && (
         <ul>
           {[...problem.fields].map(([field, text]) => (

@@ -12,6 +12,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   fingerprint_tokens: "New tokens get a fingerprint, by which equal values are found",
   deduplicate_tokens: "Storing a value again returns its first token",
   disable_ephemeral_proxy: "Proxies that are described in the request itself are refused",
+  require_reveal_reason: "Reading a value in the clear needs a reason",
+  reveal_to_people: "OWNER and ADMIN may see values in the clear here, with a passkey and a reason",
 };
 
 /** The tenant's name and settings. */

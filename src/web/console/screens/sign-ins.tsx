@@ -1,4 +1,5 @@
 import { Screen } from "../components/screen.js";
+import { Passkeys } from "./passkeys.js";
 import { SignInTable } from "./sign-in-table.js";
 import { SwitchTenant } from "./switch-tenant.js";
 
@@ -8,6 +9,7 @@ export default function SignIns() {
     <Screen title="Your sign-ins">
       <p className="quiet">End a sign-in that is not yours, and tell your administrators.</p>
       <SignInTable />
+      <Passkeys />
       <SwitchTenant />
     </Screen>
   );

@@ -11,10 +11,10 @@ export function SwitchTenant() {
   const [tenantId, setTenantId] = useState("");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    change.run({ tenantId: tenantId.trim() }, () => {
-      new BroadcastChannel(TABS).postMessage("signed-in");
+    change.run({ tenantId: tenantId.trim() }, ({ needsPasskey }) => {
+      new BroadcastChannel(TABS).postMessage(needsPasskey ? "signed-out" : "signed-in");
       // A new document: nothing of this tenant stays in memory.
-      location.assign("/console");
+      location.assign(needsPasskey ? "/console/sign-in" : "/console");
     });
   };
   return (

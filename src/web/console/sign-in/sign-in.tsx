@@ -6,6 +6,7 @@ import { Skeleton } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { AskForLink } from "./ask-for-link.js";
 import { AtIssuer } from "./at-issuer.js";
+import { PasskeyStep } from "./passkey-step.js";
 import { TakeLink } from "./take-link.js";
 
 interface SignInProps {
@@ -32,12 +33,21 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
     addEventListener("hashchange", onHash);
     return () => removeEventListener("hashchange", onHash);
   }, [isEmbedded]);
-  const content =
-    link === undefined ? (
-      <Methods />
-    ) : (
-      <TakeLink link={link} onSignedIn={onSignedIn} onGiveUp={() => setLink(undefined)} />
-    );
+  const [needsPasskey, setNeedsPasskey] = useState(false);
+  const content = needsPasskey ? (
+    <PasskeyStep {...{ onSignedIn, isEmbedded }} onGiveUp={() => setNeedsPasskey(false)} />
+  ) : link === undefined ? (
+    <Methods onPasskeyNeeded={() => setNeedsPasskey(true)} />
+  ) : (
+    <TakeLink
+      {...{ link, onSignedIn }}
+      onPasskeyNeeded={() => {
+        setLink(undefined);
+        setNeedsPasskey(true);
+      }}
+      onGiveUp={() => setLink(undefined)}
+    />
+  );
   if (isEmbedded) return content;
   return (
     <main className="narrow">
@@ -47,7 +57,7 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
   );
 }
 
-function Methods() {
+function Methods({ onPasskeyNeeded }: { onPasskeyNeeded: () => void }) {
   const methods = useQuery(SignInService.method.getSignInMethods, {});
   const tenant = useState(() => localStorage.getItem("cloakroom-tenant") ?? "");
   if (methods.error) {
@@ -55,9 +65,17 @@ function Methods() {
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
   }
   if (!methods.data) return <Skeleton lines={3} />;
-  const { needsTenant, openidIssuer } = methods.data;
+  const { needsTenant, openidIssuer, awaitsPasskey } = methods.data;
   return (
     <>
+      {awaitsPasskey && (
+        <div className="note">
+          <p>A sign-in waits for your passkey in this browser.</p>
+          <button type="button" className="primary" onClick={onPasskeyNeeded}>
+            Continue with your passkey
+          </button>
+        </div>
+      )}
       <AskForLink needsTenant={needsTenant} tenant={tenant} />
       {openidIssuer !== undefined && (
         <AtIssuer issuer={openidIssuer} tenantId={needsTenant ? tenant[0].trim() : undefined} />

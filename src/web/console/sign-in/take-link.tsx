@@ -7,15 +7,21 @@ import { ProblemNote } from "../components/problem-note.js";
 interface TakeLinkProps {
   readonly link: string;
   readonly onSignedIn: () => void;
+  /** The member has a passkey, which is asked for next. */
+  readonly onPasskeyNeeded: () => void;
   /** Asks for another link. */
   readonly onGiveUp: () => void;
 }
 
 /** Signs in with a link when its button is pressed: programs that open links of mails press none. */
-export function TakeLink({ link, onSignedIn, onGiveUp }: TakeLinkProps) {
+export function TakeLink({ link, onSignedIn, onPasskeyNeeded, onGiveUp }: TakeLinkProps) {
   const [, navigate] = useLocation();
   const take = useMutation(SignInService.method.takeSignInLink, {
-    onSuccess() {
+    onSuccess({ needsPasskey }) {
+      if (needsPasskey) {
+        onPasskeyNeeded();
+        return;
+      }
       navigate("/", { replace: true });
       onSignedIn();
     },

@@ -49,13 +49,15 @@ interface Options {
   readonly width?: number;
   readonly scheme?: "light" | "dark";
   readonly timezoneId?: string;
+  /** The vault's, if it is opened under another name. */
+  readonly origin?: string;
   /** Errors of these texts are part of the test. */
   readonly expected?: RegExp;
 }
 
 /** Opens a browser without a sign-in. */
 export async function openBrowser(browser: Browser, options: Options = {}): Promise<OpenConsole> {
-  const { width = 1_280, scheme = "light", timezoneId = "Asia/Kathmandu", expected } = options;
+  const { width = 1_280, scheme = "light", timezoneId = "Asia/Kathmandu", expected, origin: own = url } = options;
   const context = await browser.newContext({
     ...{ viewport: { width, height: 900 }, colorScheme: scheme, timezoneId, reducedMotion: "reduce", locale: "en-GB" },
   });
@@ -67,7 +69,7 @@ export async function openBrowser(browser: Browser, options: Options = {}): Prom
   page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
   page.on("request", (request) => {
     const { origin, protocol } = new URL(request.url());
-    if (origin !== url && protocol !== "blob:") note(`request to ${request.url()}`);
+    if (origin !== own && protocol !== "blob:" && protocol !== "about:") note(`request to ${request.url()}`);
   });
   return {
     ...{ page, context, wrongs },

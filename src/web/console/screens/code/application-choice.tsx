@@ -17,7 +17,7 @@ export function ApplicationChoice({ value, onChange }: ApplicationChoiceProps) {
     <Choice
       {...{ value, onChange, options }}
       label="Acts as application"
-      help="req.bt has its permissions. People may choose applications that see masked values at most."
+      help="req.bt has its permissions. One that reveals or uses values needs your passkey."
     />
   );
 }

@@ -1,4 +1,5 @@
 import { type Member, MemberService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/members_pb.js";
+import { PasskeyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/passkeys_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
@@ -42,6 +43,7 @@ function MemberTable({ members }: { members: readonly Member[] }) {
         { head: "Role", cell: (member) => <RoleOf member={member} /> },
         { head: "Member since", cell: ({ createdAt }) => <Time at={createdAt} /> },
         { head: "Sign-ins", cell: (member) => <SignInsOf member={member} /> },
+        { head: "Passkeys", cell: (member) => <ResetPasskeys member={member} /> },
         { head: "Remove", cell: (member) => <RemoveMember member={member} /> },
       ]}
     />
@@ -93,6 +95,24 @@ function RemoveMember({ member }: { member: Member }) {
     <Confirm {...change} action="Remove" title="Remove this member?" onConfirm={(done) => run({ id: member.id }, done)}>
       <p>
         <Name>{nameOf(member)}</Name> is signed out everywhere at once. Rows of the log keep their author.
+      </p>
+    </Confirm>
+  );
+}
+
+function ResetPasskeys({ member }: { member: Member }) {
+  const { isAllowed, run, ...change } = useChange(PasskeyService.method.resetPasskeys);
+  if (useIsFixed(member) || !isAllowed) return null;
+  return (
+    <Confirm
+      {...change}
+      action="Reset"
+      title="Remove all passkeys of this member?"
+      onConfirm={(done) => run({ memberId: member.id }, done)}
+    >
+      <p>
+        For members who have lost their passkeys. <Name>{nameOf(member)}</Name> is signed out everywhere, and then signs
+        in without a passkey until one is added again. Make sure that it is really this person who asks.
       </p>
     </Confirm>
   );

@@ -1,6 +1,5 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import type { FormEvent } from "react";
 import { useLocation } from "wouter";
 import {
   type Proxy as ProxyEntity,
@@ -9,13 +8,13 @@ import {
 } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
-import { ProblemNote } from "../../components/problem-note.js";
 import { CodeSample } from "../../components/text.js";
+import { leaveGuard } from "../../leave-guard.js";
 import { useDraft } from "../../use-draft.js";
-import { ApplicationChoice } from "../code/application-choice.js";
+import { useUnsaved } from "../../use-unsaved.js";
 import { CodeEditor } from "../code/code-editor.js";
-import { ConfigurationField, configurationOf, configurationPatch } from "../code/configuration-field.js";
-import { ConflictNote } from "../code/conflict-note.js";
+import { CodeForm, type Saving } from "../code/code-form.js";
+import { configurationOf, configurationPatch } from "../code/configuration-field.js";
 import { useConflictCheck } from "../code/use-conflict-check.js";
 import {
   draftOf,
@@ -31,60 +30,48 @@ import { ProxyTest } from "./proxy-test.js";
 /** Edits a proxy, or a new one, and tries its transforms. Nothing is saved until its person says so. */
 export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
   const [draft, set] = useDraft(draftOf(proxy));
-  const { save, canSave, isPending, problem, check } = useSave(proxy, draft);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    check.guard(save);
-  };
+  const saving = useSave(proxy, draft);
   const code = (label: string, name: "requestCode" | "responseCode", stored: readonly ProxyTransform[]) =>
     isEditable(stored) ? (
-      <CodeEditor label={label} value={draft[name]} onChange={set(name)} isReadOnly={!canSave} />
+      <CodeEditor label={label} value={draft[name]} onChange={set(name)} isReadOnly={!saving.canSave} />
     ) : (
       <CodeSample label={`${label}, changed by the API only`} code={textOfTransforms(stored)} />
     );
   return (
     <>
-      <form className="form wide" onSubmit={submit}>
-        {problem && <ProblemNote key={problem.message} problem={problem} />}
-        <ConflictNote check={check} save={save} />
-        <TextField label="Name" value={draft.name} onChange={set("name")} isRequired />
+      <CodeForm
+        {...{ saving, draft, set, configured: Object.keys(proxy?.configuration ?? {}) }}
+        action={proxy ? "Save" : "Create proxy"}
+      >
         <TextField
           {...{ label: "Destination", value: draft.destinationUrl, onChange: set("destinationUrl"), isRequired: true }}
           placeholder="https://api.example.com/payments"
-          problem={problem?.fields.get("destination_url")}
+          problem={saving.problem?.fields.get("destination_url")}
         />
         {code("Code for requests", "requestCode", requestTransforms(proxy))}
         {code("Code for responses", "responseCode", responseTransforms(proxy))}
-        {canSave && (
-          <>
-            <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />
-            <ConfigurationField
-              names={Object.keys(proxy?.configuration ?? {})}
-              value={draft.configuration}
-              onChange={set("configuration")}
-            />
-            <div className="actions">
-              <button type="submit" className="primary" disabled={isPending}>
-                {proxy ? "Save" : "Create proxy"}
-              </button>
-            </div>
-          </>
-        )}
-      </form>
+      </CodeForm>
       <ProxyTest draft={draft} configuration={configurationOf(draft.configuration)} />
     </>
   );
 }
 
-function useSave(proxy: ProxyEntity | undefined, draft: ProxyDraft) {
+function useSave(proxy: ProxyEntity | undefined, draft: ProxyDraft): Saving {
   const [, navigate] = useLocation();
   const create = useChange(ProxyService.method.createProxy);
   const update = useChange(ProxyService.method.updateProxy);
   const client = createClient(ProxyService, useTransport());
   const change = proxy ? update : create;
+  const onSaved = useUnsaved(draft);
   const save = () => {
-    if (proxy) update.run(updateOf(proxy, draft));
-    else create.run(creationOf(draft), ({ id }) => navigate(`/proxies?${new URLSearchParams({ id })}`));
+    if (proxy) {
+      update.run(updateOf(proxy, draft), onSaved);
+      return;
+    }
+    create.run(creationOf(draft), ({ id }) => {
+      leaveGuard.release();
+      navigate(`/proxies?${new URLSearchParams({ id })}`);
+    });
   };
   const check = useConflictCheck(proxy, () => client.getProxy({ id: proxy?.id ?? "" }));
   return { save, check, canSave: change.isAllowed, isPending: change.isPending, problem: change.problem };

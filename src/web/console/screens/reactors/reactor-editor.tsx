@@ -1,24 +1,19 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import type { FormEvent } from "react";
 import { useLocation } from "wouter";
 import { type Reactor, ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
-import { TextField } from "../../components/field.js";
-import { ProblemNote } from "../../components/problem-note.js";
+import { leaveGuard } from "../../leave-guard.js";
 import { useDraft } from "../../use-draft.js";
-import { ApplicationChoice } from "../code/application-choice.js";
+import { useUnsaved } from "../../use-unsaved.js";
 import { CodeEditor } from "../code/code-editor.js";
-import { ConfigurationField, configurationOf, configurationPatch } from "../code/configuration-field.js";
-import { ConflictNote } from "../code/conflict-note.js";
+import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
+import { configurationOf, configurationPatch } from "../code/configuration-field.js";
 import { useConflictCheck } from "../code/use-conflict-check.js";
 import { ReactorTest } from "./reactor-test.js";
 
-interface ReactorDraft {
-  readonly name: string;
+interface ReactorDraft extends CommonDraft {
   readonly code: string;
-  readonly applicationId: string;
-  readonly configuration: string;
 }
 
 const FIRST_CODE = `module.exports = async function (req) {
@@ -33,62 +28,47 @@ export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
     ...{ name: reactor?.name ?? "", code: reactor?.code ?? (reactor ? "" : FIRST_CODE) },
     ...{ applicationId: reactor?.application?.id ?? "", configuration: "" },
   });
-  const { save, canSave, isPending, problem, check } = useSave(reactor, draft);
+  const saving = useSave(reactor, draft);
   if (reactor?.formula) {
     return <p className="note">This reactor runs the formula {reactor.formulaDetails?.name ?? reactor.formula.id}.</p>;
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    check.guard(save);
-  };
   return (
     <>
-      <form className="form wide" onSubmit={submit}>
-        {problem && <ProblemNote key={problem.message} problem={problem} />}
-        <ConflictNote check={check} save={save} />
-        <TextField label="Name" value={draft.name} onChange={set("name")} isRequired />
-        <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!canSave} />
-        {canSave && (
-          <>
-            <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />
-            <ConfigurationField
-              names={Object.keys(reactor?.configuration ?? {})}
-              value={draft.configuration}
-              onChange={set("configuration")}
-            />
-            <div className="actions">
-              <button type="submit" className="primary" disabled={isPending}>
-                {reactor ? "Save" : "Create reactor"}
-              </button>
-            </div>
-          </>
-        )}
-      </form>
+      <CodeForm
+        {...{ saving, draft, set, configured: Object.keys(reactor?.configuration ?? {}) }}
+        action={reactor ? "Save" : "Create reactor"}
+      >
+        <CodeEditor label="Code" value={draft.code} onChange={set("code")} isReadOnly={!saving.canSave} />
+      </CodeForm>
       <ReactorTest code={draft.code} configuration={configurationOf(draft.configuration)} />
     </>
   );
 }
 
-function useSave(reactor: Reactor | undefined, { name, code, applicationId, configuration }: ReactorDraft) {
+function useSave(reactor: Reactor | undefined, draft: ReactorDraft): Saving {
+  const { name, code, applicationId, configuration } = draft;
   const [, navigate] = useLocation();
   const create = useChange(ReactorService.method.createReactor);
   const update = useChange(ReactorService.method.updateReactor);
   const client = createClient(ReactorService, useTransport());
   const change = reactor ? update : create;
   const application = applicationId === "" ? {} : { application: { id: applicationId } };
+  const onSaved = useUnsaved(draft);
   const save = () => {
     if (!reactor) {
-      create.run({ name, code, ...application, configuration: configurationOf(configuration) }, ({ id }) =>
-        navigate(`/reactors?${new URLSearchParams({ id })}`),
-      );
+      create.run({ name, code, ...application, configuration: configurationOf(configuration) }, ({ id }) => {
+        leaveGuard.release();
+        navigate(`/reactors?${new URLSearchParams({ id })}`);
+      });
       return;
     }
     const isConfigured = configuration.trim() !== "";
     const paths = ["name", "code", "application", ...(isConfigured ? ["configuration"] : [])];
-    update.run({
+    const change = {
       ...{ id: reactor.id, name, code, ...application, updateMask: { paths } },
       ...(isConfigured ? { configuration: configurationPatch(configuration) } : {}),
-    });
+    };
+    update.run(change, onSaved);
   };
   const check = useConflictCheck(reactor, () => client.getReactor({ id: reactor?.id ?? "" }));
   return { save, check, canSave: change.isAllowed, isPending: change.isPending, problem: change.problem };

@@ -43,7 +43,7 @@ export function Start() {
           <li>
             <h3>Look at the token</h3>
             <p>
-              <Link href="/tokens">Tokens</Link> shows it masked. People never see a value in the clear here.
+              <Link href="/tokens">Tokens</Link> shows it masked.
             </p>
           </li>
           <li>
@@ -56,8 +56,11 @@ export function Start() {
           <li>
             <h3>Use the value without holding it</h3>
             <p>
-              A proxy puts the value into requests to a partner. An application that reveals or uses values is made with
-              the management key, which the first start of the server printed.
+              A proxy puts the value into requests to a partner.{" "}
+              <Link href="/applications?new=1">Make an application</Link> with <code>token:use</code> that shows{" "}
+              <code>reveal</code>: it may send values on, so the console asks for your passkey. Then{" "}
+              <Link href="/proxies?new=1">make a proxy</Link> with the partner's address as its destination. Its page
+              has its key and the call to copy.
             </p>
           </li>
         </ol>

@@ -12,6 +12,7 @@ import { Time } from "../../components/time.js";
 import { textOfValue } from "../../values.js";
 import { AccessTable } from "../access/access-table.js";
 import { LogRows } from "../log/log-rows.js";
+import { RevealValue } from "./reveal-value.js";
 import { ContainerLinks } from "./token-list.js";
 
 /** One token: what the vault knows of it, and its life in the log. */
@@ -22,6 +23,7 @@ export function TokenDetails({ id }: { id: string }) {
       <Loaded read={token} lines={10}>
         {(found) => <Facts token={found} />}
       </Loaded>
+      {token.data && <RevealValue key={id} id={id} />}
       {token.data && <WhoSees token={token.data} />}
       <Life id={id} />
     </Screen>

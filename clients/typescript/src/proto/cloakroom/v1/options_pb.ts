@@ -96,7 +96,7 @@ export type MethodPolicy = Message<"cloakroom.v1.MethodPolicy"> & {
   roles: string;
 
   /**
-   * Members need a second factor besides the role. No sign-in has one yet, so they are refused.
+   * Members need a second factor besides the role, proven in the last 5 minutes.
    *
    * @generated from field: bool second_factor = 12;
    */

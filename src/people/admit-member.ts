@@ -1,0 +1,50 @@
+import { newSecret } from "../access/secret-text.js";
+import { Fault } from "../base/fault.js";
+import { newUuid, type TenantId } from "../base/ids.js";
+import type { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { lockMember, type MemberRow } from "../store/members.js";
+import type { OrdinaryTransaction } from "../store/transaction.js";
+import { isRoleSealed } from "../tenancy/profile.js";
+import { needsPasskey, requirePasskey } from "./passkey.js";
+import { type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import { beginSignIn } from "./sign-in-request.js";
+import type { Visit } from "./visit.js";
+
+/** A sign-in that waits for a passkey. */
+export interface AwaitedPasskey {
+  readonly kind: "passkey_awaited";
+  readonly tenantId: TenantId;
+  /** The value of the browser's cookie, known only now. */
+  readonly token: Sensitive<string>;
+}
+
+/** What follows the first factor. */
+export type SignInStep = StartedSignIn | AwaitedPasskey;
+
+/** Signs in a member who has proved a first factor, or waits for the passkey of one who has a passkey. */
+export async function admitMember(
+  tx: OrdinaryTransaction,
+  keys: TenantKeys,
+  { id: memberId }: Pick<MemberRow, "id">,
+  method: SignInMethod,
+  visit: Visit,
+  origin: Omit<Origin, "isStrong"> = {},
+): Promise<SignInStep> {
+  // Locked: a first passkey that is added at the same time ends sign-ins without one, and must see this one.
+  const member = await lockMember(tx, memberId);
+  if (!member) throw new Fault("unauthenticated", "You are not a member any more.");
+  const needs = await needsPasskey(tx, keys, member);
+  if (!isRoleSealed(keys, tx.tenantId, member)) requirePasskey(tx, keys, member, needs);
+  if (!needs) return startSignIn(tx, keys, member, method, visit, origin);
+  const id = newUuid();
+  const { text: token, hash } = newSecret("pky", tx.tenantId, id);
+  const { identity, until } = origin;
+  const details = {
+    ...{ memberId: member.id, method },
+    ...(identity ? { identity: { ...identity } } : {}),
+    ...(until ? { until: until.getTime() } : {}),
+  };
+  beginSignIn(tx, keys, "passkey", hash, details, { id });
+  return { kind: "passkey_awaited", tenantId: tx.tenantId, token };
+}

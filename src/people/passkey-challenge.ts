@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import type { Uuid } from "../base/ids.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readSignInRequest, useSignInRequest } from "../store/sign-in-requests.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { beginSignIn, openDetails } from "./sign-in-request.js";
+
+/** How long a challenge can be met. */
+const LIFETIME_MS = 5 * 60_000;
+
+/** What a passkey is asked for, and by which sign-in, or which sign-in that waits for it. */
+export interface Purpose {
+  readonly of: "sign_in" | "check" | "registration";
+  readonly subject: Uuid;
+}
+
+/** A new challenge, and the id of its row. */
+export function issueChallenge(tx: Transaction, keys: TenantKeys, { of, subject }: Purpose) {
+  const challenge = randomBytes(32).toString("base64url");
+  const details = { of, subject, challenge };
+  return { id: beginSignIn(tx, keys, "challenge", null, details, { lifetimeMs: LIFETIME_MS }), challenge };
+}
+
+/** Uses up a challenge. Undefined: it is used, over, or was issued for something else. */
+export async function takeChallenge(
+  tx: OrdinaryTransaction,
+  keys: TenantKeys,
+  id: Uuid,
+  { of, subject }: Purpose,
+): Promise<string | undefined> {
+  const row = await tx.query(readSignInRequest, id);
+  if (row?.method !== "challenge") return undefined;
+  const details = openDetails(keys, tx.tenantId, row);
+  if (details.of !== of || details.subject !== subject) return undefined;
+  return (await tx.query(useSignInRequest, id)) ? String(details.challenge) : undefined;
+}

@@ -1,0 +1,122 @@
+import { type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { Fault } from "../base/fault.js";
+import { parseUuid, type Uuid } from "../base/ids.js";
+import type { JsonObject } from "../base/json.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readSignInRequest, useSignInRequest } from "../store/sign-in-requests.js";
+import type { Transaction } from "../store/transaction.js";
+import { readAuthentication } from "./credential-text.js";
+import { passkeysOf } from "./passkey.js";
+import { issueChallenge, type Purpose, takeChallenge } from "./passkey-challenge.js";
+import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
+import { acceptProof, refusedProof } from "./passkey-proof.js";
+import { relyingPartyOf } from "./relying-party.js";
+import { identityIn, METHODS, type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import type { LinkParts } from "./sign-in-link.js";
+import { openDetails } from "./sign-in-request.js";
+import type { Visit } from "./visit.js";
+import { authenticationOptions } from "./web-authentication.js";
+
+/**
+ * Issues a challenge for the sign-in that waits in this browser.
+ * @throws {Fault} permission_denied if none waits; rate_limited.
+ */
+export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Promise<ShownChallenge> {
+  const waiting = waitingIn(visit);
+  await requireWithinLimit(parts, waiting.id);
+  const relyingParty = relyingPartyOf(parts.address());
+  const keys = await parts.keyring.of(waiting.tenantId).catch(unlessGone);
+  return parts.database.ordinary.run(waiting.tenantId, "unguarded", async (tx) => {
+    const { memberId } = await readWaiting(tx, keys, waiting);
+    const passkeys = await passkeysOf(tx, keys, memberId);
+    const { id: challengeId, challenge } = issueChallenge(tx, keys, purposeOf(waiting));
+    const known = passkeys.map(({ credential }) => credential);
+    const options = await authenticationOptions(relyingParty, challenge, known);
+    return { challengeId, options: JSON.stringify(options) };
+  });
+}
+
+/**
+ * Completes the sign-in that waits in this browser. A refused proof uses its challenge up, not the sign-in.
+ * @throws {Fault} permission_denied if the proof is refused, or no sign-in waits; validation_failed for a malformed one.
+ */
+export async function finishPasskeySignIn(
+  { database, keyring, address }: PasskeyParts,
+  challengeId: Uuid,
+  text: string,
+  visit: Visit,
+): Promise<StartedSignIn> {
+  const credential = readAuthentication(text);
+  const relyingParty = relyingPartyOf(address());
+  const waiting = waitingIn(visit);
+  const { tenantId } = waiting;
+  const keys = await keyring.of(tenantId).catch(unlessGone);
+  // Committed before the proof is looked at: no proof is tried twice.
+  const challenge = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    await readWaiting(tx, keys, waiting);
+    return takeChallenge(tx, keys, challengeId, purposeOf(waiting));
+  });
+  if (challenge === undefined) throw refusedProof();
+  const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+    const { memberId, method, origin } = await readWaiting(tx, keys, waiting);
+    const proof = { relyingParty, challenge, credential, memberId };
+    const member = await acceptProof(tx, keys, proof, visit.context);
+    if (!member || !(await tx.query(useSignInRequest, waiting.id))) return undefined;
+    return startSignIn(tx, keys, member, method, visit, { ...origin, isStrong: true });
+  });
+  if (!started) throw refusedProof();
+  return started;
+}
+
+/** Whether a sign-in waits for a passkey in this browser. */
+export async function isPasskeyAwaited({ database, keyring }: LinkParts, visit: Visit): Promise<boolean> {
+  const waiting = parseSecret("pky", visit.cookie("passkey") ?? "");
+  if (!waiting) return false;
+  try {
+    const keys = await keyring.of(waiting.tenantId).catch(unlessGone);
+    await database.ordinary.run(waiting.tenantId, "unguarded", (tx) => readWaiting(tx, keys, waiting));
+    return true;
+  } catch (error) {
+    if (error instanceof Fault && error.code === "permission_denied") return false;
+    throw error;
+  }
+}
+
+/** A sign-in that waits for a passkey. */
+interface Waiting {
+  readonly memberId: Uuid;
+  readonly method: SignInMethod;
+  readonly origin: Origin;
+}
+
+function purposeOf({ id }: PresentedSecret): Purpose {
+  return { of: "sign_in", subject: id };
+}
+
+function waitingIn(visit: Visit): PresentedSecret {
+  const waiting = parseSecret("pky", visit.cookie("passkey") ?? "");
+  if (!waiting) throw noneWaits();
+  return waiting;
+}
+
+async function readWaiting(tx: Transaction, keys: TenantKeys, { id, hash }: PresentedSecret): Promise<Waiting> {
+  const row = await tx.query(readSignInRequest, id);
+  if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noneWaits();
+  return waitingOf(openDetails(keys, tx.tenantId, row));
+}
+
+function waitingOf({ memberId: member, method: name, identity, until }: JsonObject): Waiting {
+  const memberId = parseUuid(String(member));
+  const method = METHODS.find((known) => known === name);
+  if (!memberId || !method) throw new Error("a sign-in that waits for a passkey is malformed");
+  const end = typeof until === "number" ? new Date(until) : undefined;
+  return { memberId, method, origin: { identity: identityIn(identity), until: end } };
+}
+
+function unlessGone(error: unknown): never {
+  throw error instanceof Fault && error.code === "unauthenticated" ? noneWaits() : error;
+}
+
+function noneWaits(): Fault {
+  return new Fault("permission_denied", "No sign-in waits for a passkey in this browser. Begin with a link again.");
+}

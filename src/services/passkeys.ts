@@ -1,0 +1,90 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { PasskeyService } from "../../gen/cloakroom/v1/passkeys_pb.js";
+import { actorOf, personOf } from "../access/caller.js";
+import { listPasskeys, renamePasskey, resetPasskeysOf } from "../people/own-passkeys.js";
+import { type Passkey, removePasskey } from "../people/passkey.js";
+import { beginPasskeyCheck, finishPasskeyCheck } from "../people/passkey-check.js";
+import type { PasskeyParts } from "../people/passkey-parts.js";
+import { beginPasskeyRegistration, finishPasskeyRegistration } from "../people/passkey-registration.js";
+import { beginPasskeySignIn, finishPasskeySignIn } from "../people/passkey-sign-in.js";
+import { type ServedMethod, serve } from "./call.js";
+import { uuidOf } from "./show.js";
+import { showStarted } from "./sign-ins.js";
+
+export interface PasskeyServiceParts extends PasskeyParts {
+  /** Time without a request after which a sign-in ends, in milliseconds. */
+  readonly idleMs: number;
+  /** Every service, for the operations of a role. */
+  readonly services: readonly DescService[];
+}
+
+export function passkeyService(parts: PasskeyServiceParts): ServedMethod[] {
+  return [...proofs(parts), ...registration(parts), ...lists(parts)];
+}
+
+/** Proofs by a passkey: while signing in, and later. */
+function proofs(parts: PasskeyServiceParts): ServedMethod[] {
+  const { method } = PasskeyService;
+  return [
+    serve(method.beginPasskeySignIn, (_request, { visit }) => beginPasskeySignIn(parts, visit)),
+    serve(method.finishPasskeySignIn, async ({ challengeId, credential }, { visit, reply }) => {
+      const started = await finishPasskeySignIn(parts, uuidOf(challengeId), credential, visit);
+      return showStarted(parts, reply, started);
+    }),
+    serve(method.beginPasskeyCheck, (_request, { caller }) => beginPasskeyCheck(parts, caller)),
+    serve(method.finishPasskeyCheck, async ({ challengeId, credential }, { caller }) => ({
+      strongUntil: timestampFromDate(await finishPasskeyCheck(parts, caller, uuidOf(challengeId), credential)),
+    })),
+  ];
+}
+
+function registration(parts: PasskeyServiceParts): ServedMethod[] {
+  const { method } = PasskeyService;
+  return [
+    serve(method.beginPasskeyRegistration, (_request, { caller }) => beginPasskeyRegistration(parts, caller)),
+    serve(method.finishPasskeyRegistration, async ({ challengeId, credential: text, name }, { caller }) =>
+      show(await finishPasskeyRegistration(parts, caller, uuidOf(challengeId), { text, name })),
+    ),
+  ];
+}
+
+function lists({ keyring }: PasskeyServiceParts): ServedMethod[] {
+  const { method } = PasskeyService;
+  return [
+    serve(method.listPasskeys, async ({ memberId }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const of = memberId === undefined ? personOf(call.caller).memberId : uuidOf(memberId);
+      return call.transact(
+        (tx) => listPasskeys(tx, call.caller, keys, of),
+        (found) => ({ data: found.map(show) }),
+      );
+    }),
+    serve(method.renamePasskey, async ({ id, name }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact((tx) => renamePasskey(tx, call.caller, keys, uuidOf(id), name), show);
+    }),
+    serve(method.deletePasskey, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const { memberId } = personOf(call.caller);
+      return call.transact(
+        (tx) => removePasskey(tx, keys, actorOf(call.caller), memberId, uuidOf(id)),
+        () => ({}),
+      );
+    }),
+    serve(method.resetPasskeys, async ({ memberId }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      return call.transact(
+        (tx) => resetPasskeysOf(tx, call.caller, keys, uuidOf(memberId)),
+        () => ({}),
+      );
+    }),
+  ];
+}
+
+function show({ id, name, credential, createdAt, lastUsedAt }: Passkey) {
+  return {
+    ...{ id, name, isSynced: credential.isSynced, createdAt: timestampFromDate(createdAt) },
+    ...(lastUsedAt ? { lastUsedAt: timestampFromDate(lastUsedAt) } : {}),
+  };
+}

@@ -1,0 +1,24 @@
+import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { touch } from "../tokens/activity.js";
+import { readForReveal, showRevealed } from "../tokens/reveal.js";
+import type { BinTable } from "../tokens/types/bin-table.js";
+import { type ServedMethod, serve } from "./call.js";
+import { showToken } from "./show-token.js";
+
+export interface RevealServiceParts {
+  readonly keyring: Keyring;
+  readonly bins: BinTable | undefined;
+}
+
+export function revealService({ keyring, bins }: RevealServiceParts): ServedMethod[] {
+  return [
+    serve(RevealService.method.revealToken, async ({ id }, call) => {
+      const keys = await keyring.of(call.caller.tenantId);
+      const found = await call.commit((tx) => readForReveal(tx, call.caller, id));
+      // After the commit: if a token's first read of the month is interrupted here, its next read counts.
+      if (found.isFirstUse) await call.commit((tx) => touch(tx, id, found.row.active_month));
+      return showToken(showRevealed(call.caller, keys, found, { bins }));
+    }),
+  ];
+}

@@ -1,0 +1,19 @@
+import type { Caller } from "../access/caller.js";
+import { revealing } from "../access/role-rights.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { Transaction } from "../store/transaction.js";
+import { type ReadToken, readToken, showReadable } from "./read.js";
+import { type Showing, type TokenView, withoutCvc } from "./view.js";
+
+/**
+ * Finds a token for a person who wants its value in the clear, and writes the log row, with the reason.
+ * @throws {Fault} permission_denied unless the tenant's setting allows it; reason_required without a reason.
+ */
+export function readForReveal(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
+  return readToken(tx, revealing(caller), id);
+}
+
+/** Opens and shows it, without the verification code of a card. */
+export function showRevealed(caller: Caller, keys: TenantKeys, found: ReadToken, showing: Showing): TokenView {
+  return withoutCvc(showReadable(caller, keys, found, showing));
+}

@@ -1,0 +1,22 @@
+import { useSyncExternalStore } from "react";
+import { Overlay } from "./components/overlay.js";
+import { leaveGuard } from "./leave-guard.js";
+
+/** Asks a person who is about to lose changes. */
+export function LeaveQuestion() {
+  const isAsking = useSyncExternalStore(leaveGuard.subscribe, () => leaveGuard.isAsking);
+  if (!isAsking) return null;
+  return (
+    <Overlay title="Leave without saving?" onClose={() => leaveGuard.answer(false)}>
+      <p>What you changed here is not saved.</p>
+      <div className="actions">
+        <button type="button" className="primary" onClick={() => leaveGuard.answer(false)}>
+          Stay
+        </button>
+        <button type="button" className="danger" onClick={() => leaveGuard.answer(true)}>
+          Leave
+        </button>
+      </div>
+    </Overlay>
+  );
+}

@@ -1,0 +1,31 @@
+import type { Transport } from "@connectrpc/connect";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useSessionIfAny } from "../session.js";
+import { addPasskey, provePasskey } from "./ceremonies.js";
+import { useCeremony } from "./use-ceremony.js";
+
+/** Lets a person prove the second factor, where an operation was refused without it. */
+export function SecondFactor() {
+  const queries = useQueryClient();
+  const [isProved, setProved] = useState(false);
+  const session = useSessionIfAny();
+  const hasPasskey = session?.who.hasPasskey ?? false;
+  // Here and not on a page of its own, which would lose what was typed. A new passkey counts as a proof.
+  const steps = hasPasskey ? provePasskey : (transport: Transport) => addPasskey(transport, "First passkey");
+  const proof = useCeremony(steps, () => {
+    setProved(true);
+    void queries.invalidateQueries();
+  });
+  if (!session) return null;
+  if (isProved) return <p role="status">Proved for five minutes. Try again now.</p>;
+  return (
+    <>
+      {!hasPasskey && <p>You have no passkey yet. A passkey is kept on this device, or on a security key.</p>}
+      {proof.problem && <p>{proof.problem.message}</p>}
+      <button type="button" className="primary" disabled={proof.isPending} onClick={proof.run}>
+        {hasPasskey ? "Use your passkey" : "Add a passkey"}
+      </button>
+    </>
+  );
+}

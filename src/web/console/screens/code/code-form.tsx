@@ -1,0 +1,64 @@
+import type { FormEvent, ReactNode } from "react";
+import type { CallProblem } from "../../api/call-problem.js";
+import { TextField } from "../../components/field.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { ApplicationChoice } from "./application-choice.js";
+import { ConfigurationField } from "./configuration-field.js";
+import { ConflictNote } from "./conflict-note.js";
+import type { ConflictCheck } from "./use-conflict-check.js";
+
+/** How an editor saves. */
+export interface Saving {
+  readonly check: ConflictCheck;
+  readonly canSave: boolean;
+  readonly isPending: boolean;
+  readonly problem: CallProblem | undefined;
+  save(): void;
+}
+
+/** The fields that proxies and reactors have in common. */
+export interface CommonDraft {
+  readonly name: string;
+  readonly applicationId: string;
+  readonly configuration: string;
+}
+
+interface CodeFormProps {
+  readonly saving: Saving;
+  readonly draft: CommonDraft;
+  readonly set: (name: keyof CommonDraft) => (value: string) => void;
+  /** Names of the stored configuration, whose values are hidden. */
+  readonly configured: readonly string[];
+  /** The button's text. */
+  readonly action: string;
+  /** The code, and what else only one of them has. */
+  readonly children: ReactNode;
+}
+
+/** The form of a proxy or reactor. */
+export function CodeForm({ saving, draft, set, configured, action, children }: CodeFormProps) {
+  const { check, save, canSave, isPending, problem } = saving;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    check.guard(save);
+  };
+  return (
+    <form className="form wide" onSubmit={submit}>
+      {problem && <ProblemNote key={problem.message} problem={problem} />}
+      <ConflictNote check={check} save={save} />
+      <TextField label="Name" value={draft.name} onChange={set("name")} isRequired />
+      {children}
+      {canSave && (
+        <>
+          <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />
+          <ConfigurationField names={configured} value={draft.configuration} onChange={set("configuration")} />
+          <div className="actions">
+            <button type="submit" className="primary" disabled={isPending}>
+              {action}
+            </button>
+          </div>
+        </>
+      )}
+    </form>
+  );
+}

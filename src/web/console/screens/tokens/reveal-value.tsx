@@ -1,0 +1,87 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
+import { type FormEvent, useState } from "react";
+import { RevealService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reveals_pb.js";
+import { TenantService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
+import { type CallProblem, problemOf } from "../../api/call-problem.js";
+import { useRead } from "../../api/queries.js";
+import { TextField } from "../../components/field.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { useSession } from "../../session.js";
+import { textOfValue } from "../../values.js";
+import { SHOWN_MS, useShownBriefly } from "./use-shown-briefly.js";
+
+/** Shows a value in the clear to those who may see it, for half a minute. */
+export function RevealValue({ id }: { id: string }) {
+  const { can } = useSession();
+  const tenant = useRead(TenantService.method.getTenant, {});
+  if (!can("RevealService/RevealToken") || !tenant.data) return null;
+  const isOn = tenant.data.settings.reveal_to_people === "true";
+  return (
+    <section aria-labelledby="reveal">
+      <h2 id="reveal">Value in the clear</h2>
+      {isOn ? (
+        <RevealForm id={id} />
+      ) : (
+        <p className="quiet">The settings of this tenant show people masked values only.</p>
+      )}
+    </section>
+  );
+}
+
+function RevealForm({ id }: { id: string }) {
+  const transport = useTransport();
+  const [reason, setReason] = useState("");
+  const [problem, setProblem] = useState<CallProblem>();
+  const [isPending, setPending] = useState(false);
+  const [shown, show, hide] = useShownBriefly<string>();
+  // Not by a query or mutation, which would keep the value in their caches.
+  const reveal = async () => {
+    setPending(true);
+    setProblem(undefined);
+    try {
+      const headers = { "X-Cloakroom-Reason-Bin": base64Of(reason.trim()) };
+      const { data } = await createClient(RevealService, transport).revealToken({ id }, { headers });
+      if (document.hasFocus()) show(textOfValue(data));
+      setReason("");
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      setPending(false);
+    }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void reveal();
+  };
+  if (shown !== undefined) {
+    return (
+      <div className="note" role="status">
+        <pre>{shown}</pre>
+        <p className="quiet">Hidden again after {SHOWN_MS / 1_000} seconds, or when you leave this window.</p>
+        <button type="button" onClick={hide}>
+          Hide now
+        </button>
+      </div>
+    );
+  }
+  return (
+    <form className="form" onSubmit={submit}>
+      {problem && <ProblemNote problem={problem} />}
+      <TextField
+        {...{ label: "Reason", value: reason, onChange: setReason, isRequired: true }}
+        help="Kept in the log with your name. Do not write the value here."
+      />
+      <div>
+        <button type="submit" disabled={isPending}>
+          Show the value
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Headers are ASCII; the API takes UTF-8 as base64. */
+function base64Of(text: string): string {
+  return btoa(String.fromCodePoint(...new TextEncoder().encode(text)));
+}

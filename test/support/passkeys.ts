@@ -1,0 +1,62 @@
+import { inject } from "vitest";
+import { nextLink } from "./mail.js";
+import type { Answer } from "./rest.js";
+import { type Forgery, SoftwareAuthenticator } from "./software-authenticator.js";
+import type { TestTenant } from "./tenant.js";
+import { signedIn, type TestBrowser } from "./test-browser.js";
+
+/** The origin of pages that may use passkeys: browsers make none for 127.0.0.1. */
+export const passkeyOrigin = () => inject("serverUrl").replace("127.0.0.1", "localhost");
+
+/** Calls a method of PasskeyService. */
+export const callPasskeys = (browser: TestBrowser, operation: string, body: object = {}): Promise<Answer> =>
+  browser.call(`PasskeyService/${operation}`, body);
+
+/** Adds a passkey in a browser where its person is signed in. */
+export async function addPasskey(
+  browser: TestBrowser,
+  authenticator: SoftwareAuthenticator,
+  forgery?: Forgery,
+): Promise<Answer> {
+  const { body } = await callPasskeys(browser, "BeginPasskeyRegistration");
+  const credential = authenticator.register(body.options, forgery);
+  return callPasskeys(browser, "FinishPasskeyRegistration", {
+    ...{ challengeId: body.challengeId, credential, name: "A key" },
+  });
+}
+
+/** Answers a challenge of a sign-in, or of a check. */
+export async function provePasskey(
+  browser: TestBrowser,
+  authenticator: SoftwareAuthenticator,
+  step: "SignIn" | "Check",
+  forgery?: Forgery,
+): Promise<Answer> {
+  const begun = await callPasskeys(browser, `BeginPasskey${step}`);
+  if (begun.status !== 200) throw new Error(`a challenge was answered ${begun.status}: ${JSON.stringify(begun.body)}`);
+  const { challengeId, options } = begun.body;
+  return callPasskeys(browser, `FinishPasskey${step}`, {
+    ...{ challengeId, credential: authenticator.prove(options, forgery) },
+  });
+}
+
+let invited = 0;
+
+/** The address of a new member. */
+export async function newMember(tenant: TestTenant, role = "ADMIN"): Promise<string> {
+  const email = `passkey-${++invited}-${tenant.id.slice(-12)}@example.com`;
+  await tenant.manage("POST", "/tenants/self/invitations", { body: { email, role } });
+  const { status } = await fetch(await nextLink(email, 0), { method: "POST" });
+  if (status !== 200) throw new Error(`accepting an invitation answered ${status}`);
+  return email;
+}
+
+/** A member with a passkey, who has just proved it. */
+export async function memberWithPasskey(tenant: TestTenant, role?: string) {
+  const email = await newMember(tenant, role);
+  const browser = await signedIn(tenant.id, email);
+  const authenticator = new SoftwareAuthenticator(passkeyOrigin());
+  const added = await addPasskey(browser, authenticator);
+  if (added.status !== 200) throw new Error(`adding a passkey answered ${added.status}: ${JSON.stringify(added.body)}`);
+  return { email, browser, authenticator, passkey: added.body };
+}

@@ -1,0 +1,86 @@
+// Needs: chromium
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { answer, startDestination } from "../../e2e/proxy/support/destination.js";
+import { launchBrowser } from "../../support/browser.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { operatorLink } from "../../support/test-browser.js";
+import { openBrowser } from "./support/console.js";
+
+/** Browsers make no passkeys for 127.0.0.1. */
+const url = inject("serverUrl").replace("127.0.0.1", "localhost");
+
+let browser: Browser;
+let tenant: TestTenant;
+beforeAll(async () => {
+  [browser, tenant] = await Promise.all([launchBrowser(), newTenant()]);
+});
+afterAll(() => browser.close());
+
+/** Keeps a picture where the environment says, to be looked at. */
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env.SCREENSHOTS;
+  if (directory !== undefined) await page.screenshot({ path: `${directory}/${name}.png`, fullPage: true });
+}
+
+it("a person who begins at the start page makes a proxy that sends the value of a token, by what the pages say", async () => {
+  await using destination = await startDestination(answer("200 OK", ["Content-Type: application/json"], "{}"));
+  await using console = await openBrowser(browser, { expected: /status of 40[0-9]/, origin: url });
+  const { page } = console;
+  const devTools = await console.context.newCDPSession(page);
+  await devTools.send("WebAuthn.enable");
+  await devTools.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true },
+      ...{ isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  });
+  await page.goto(`${url}/console/sign-in#${await operatorLink(tenant.id, "owner@example.com")}`);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Start" }).waitFor();
+  await picture(page, "1-start");
+
+  await page.getByRole("link", { name: "Make an application" }).last().click();
+  await page.getByLabel("Name").fill("Charges");
+  await page.getByLabel("Shows").selectOption("reveal");
+  for (const permission of ["token:create", "token:read", "token:use"]) {
+    await page.getByLabel("Access rules").getByLabel(permission).check();
+  }
+  await page.getByRole("button", { name: "Create application and key" }).click();
+  await page.getByRole("button", { name: "Add a passkey" }).waitFor();
+  await picture(page, "2-second-factor");
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByText("Proved for five minutes").waitFor();
+  await page.getByRole("button", { name: "Create application and key" }).click();
+  const key = (await page.getByText(/^key_\w+_pvt_\w+$/).textContent()) ?? "";
+  await picture(page, "3-application");
+
+  await page.getByRole("link", { name: "Start", exact: true }).click();
+  const store = (await page.getByLabel("curl").locator("pre").textContent()) ?? "";
+  const stored = await shell(store.replace("KEY=...", `KEY=${key}`));
+  const tokenId = String(JSON.parse(stored).id);
+  await page.getByRole("link", { name: "Tokens", exact: true }).first().click();
+  await page.getByText(tokenId.slice(0, 8)).first().waitFor();
+  await picture(page, "4-tokens");
+
+  await page.getByRole("link", { name: "Start", exact: true }).click();
+  await page.getByRole("link", { name: "make a proxy" }).click();
+  await page.getByLabel("Name").fill("Partner");
+  await page.getByLabel("Destination", { exact: true }).fill(destination.url);
+  await picture(page, "5-new-proxy");
+  await page.getByRole("button", { name: "Create proxy" }).click();
+  await page.getByRole("heading", { level: 1, name: "Partner" }).waitFor();
+  await picture(page, "6-proxy");
+  const call = (await page.getByLabel("A call of the proxy").locator("pre").textContent()) ?? "";
+  await shell(`export KEY=${key}\n${call.replace("token_id", tokenId)}`);
+  expect(Buffer.from(destination.requests[0]?.body ?? "").toString()).toContain('"number":"4242424242424242"');
+  expect(console.wrongs).toEqual([]);
+});
+
+/** Runs what a page says, as a person who copies it does. */
+async function shell(script: string): Promise<string> {
+  const { stdout } = await promisify(execFile)("bash", ["-c", script], { encoding: "utf8" });
+  return stdout;
+}
