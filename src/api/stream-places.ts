@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { actorOf, type Caller } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 
-/** Streams of one application or person, and of a process: each holds memory and looks at the database every second. */
+/** Streams of one application or person, and of a process: each holds memory. */
 const MOST_PER_ACTOR = 10;
 const MOST_PER_PROCESS = 500;
 

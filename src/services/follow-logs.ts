@@ -14,6 +14,8 @@ import { type ServedStream, type StreamCall, serveStream } from "./served-stream
 const HEARTBEAT_MS = 15_000;
 /** Rows of one message at most. */
 const MESSAGE_ROWS = 100;
+/** Rows of one look at most. Every look reads the last seconds again. */
+const LOOK_ROWS = 500;
 
 /** Rows to send, and where a stream continues after them. */
 interface Found {
@@ -52,15 +54,16 @@ async function* follow(
   call: StreamCall,
 ): AsyncGenerator<Found> {
   const feedStart = await reader.begin(call);
-  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)));
+  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), LOOK_ROWS);
   let isAtEnd = false;
   while (!call.signal.aborted) {
     // The feed does not have rows of before its start that commit later.
     const mayShare: boolean = isAtEnd && own.position.createdAt >= feedStart;
     if (mayShare) reader.startTaking();
     const look: Look = await call.read((tx) => own.look(tx, { isFull: mayShare }));
+    const before = own.position;
     own.accept(look);
-    yield { rows: look.rows, position: own.position };
+    yield* inMessages(look.rows, before, own.position);
     if (mayShare && look.isAll) return yield* share(filter, own, reader, call);
     isAtEnd = look.isAll;
     const mayShareNext = isAtEnd && own.position.createdAt >= feedStart;
@@ -79,13 +82,20 @@ async function* share(
   while (!call.signal.aborted) {
     const taken = await reader.take(call);
     const rows = taken.rows.filter((row) => matches(filter, row) && !own.hasSent(row));
-    for (let from = 0; from + MESSAGE_ROWS < rows.length; from += MESSAGE_ROWS) {
-      yield { rows: rows.slice(from, from + MESSAGE_ROWS), position };
-    }
+    const before = position;
     if (comparePositions(taken.position, position) > 0) position = taken.position;
-    yield { rows: rows.slice(Math.max(0, Math.ceil(rows.length / MESSAGE_ROWS) - 1) * MESSAGE_ROWS), position };
+    yield* inMessages(rows, before, position);
     if (taken.rows.length === 0) await reader.wait(call.signal);
   }
+}
+
+/** A stream continues behind rows only once all of them are sent. */
+function* inMessages(rows: readonly LogRow[], before: Position, after: Position): Generator<Found> {
+  let from = 0;
+  for (; from + MESSAGE_ROWS < rows.length; from += MESSAGE_ROWS) {
+    yield { rows: rows.slice(from, from + MESSAGE_ROWS), position: before };
+  }
+  yield { rows: rows.slice(from), position: after };
 }
 
 function matches({ entityTypes, entityId }: FollowFilter, row: LogRow): boolean {
