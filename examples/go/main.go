@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/proto"
 
 	cloakroom "example.com/charge/gen/cloakroom/v1"
 )
@@ -39,11 +39,14 @@ func run() error {
 	ctx = metadata.AppendToOutgoingContext(ctx, "bt-api-key", os.Getenv("CLOAKROOM_API_KEY"))
 	tokens := cloakroom.NewTokenServiceClient(conn)
 
-	data, err := structpb.NewValue(map[string]any{"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030})
-	if err != nil {
-		return err
-	}
-	created, err := tokens.CreateToken(ctx, &cloakroom.CreateTokenRequest{Type: "card", Data: data})
+	created, err := tokens.CreateToken(ctx, &cloakroom.CreateTokenRequest{
+		Type: "card",
+		CardData: &cloakroom.CardData{
+			Number:          proto.String("4242424242424242"),
+			ExpirationMonth: proto.Int32(12),
+			ExpirationYear:  proto.Int32(2030),
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("read", len(read.GetData().GetStructValue().GetFields()), "fields")
+	fmt.Println("read", read.GetCardData().GetNumber(), "until", read.GetCardData().GetExpirationYear())
 
 	count, err := countCards(ctx, tokens)
 	if err != nil {

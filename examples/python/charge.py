@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import grpc
-from google.protobuf import message_factory, struct_pb2
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf import message_factory
 
 sys.path.insert(0, str(Path(__file__).parent / "gen"))
 
@@ -34,13 +33,12 @@ def main():
         tokens = Service(channel, tokens_pb2.DESCRIPTOR.services_by_name["TokenService"], key)
         proxies = Service(channel, proxies_pb2.DESCRIPTOR.services_by_name["ProxyService"], key)
 
-        card = {"number": "4242424242424242", "expiration_month": 12, "expiration_year": 2030}
-        data = ParseDict(card, struct_pb2.Value())
-        created = tokens.CreateToken(tokens_pb2.CreateTokenRequest(type="card", data=data))
+        card = tokens_pb2.CardData(number="4242424242424242", expiration_month=12, expiration_year=2030)
+        created = tokens.CreateToken(tokens_pb2.CreateTokenRequest(type="card", card_data=card))
         print("created", created.id, created.card.brand, created.card.last4)
 
         read = tokens.GetToken(tokens_pb2.GetTokenRequest(id=created.id))
-        print("read", sorted(MessageToDict(read.data)))
+        print("read", read.card_data.number, "until", read.card_data.expiration_year)
 
         request = tokens_pb2.ListTokensByCursorRequest(type="card", size=100)
         count = 0

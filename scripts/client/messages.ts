@@ -10,6 +10,8 @@ export type Direction = "input" | "patch" | "answer";
 const SHARED = "google.protobuf.";
 /** The field of a message whose type the caller may name, since a token's data has the form that its creator gave it. */
 const NAMED_DATA: ReadonlyMap<string, string> = new Map([["Token", "data"]]);
+/** Messages that repeat what callers have as plain JSON. */
+const REPEATED_DATA: ReadonlySet<string> = new Set(["BankData", "CardData"]);
 
 /** Interfaces and shapes of messages, each made when a method first refers to it. */
 export class Messages {
@@ -109,37 +111,38 @@ export class Messages {
     const kinds = new Map<string, string[]>();
     const nested: string[] = [];
     for (const field of message.fields.filter(isShown)) {
-      const kind = kindOf(field);
-      if (kind !== undefined) kinds.set(kind, [...(kinds.get(kind) ?? []), field.localName]);
+      for (const kind of kindsOf(field)) kinds.set(kind, [...(kinds.get(kind) ?? []), field.localName]);
       const shape = field.message && this.shapeOf(field.message);
       if (shape === undefined) continue;
       // A message that contains itself is complete by the time that the shape is read.
       nested.push(`${field.localName}: ${field.fieldKind === "map" ? `{ each: ${shape} }` : shape}`);
     }
+    const repeated = message.fields.filter(repeatsData).map(({ localName }) => localName);
+    if (repeated.length > 0) kinds.set("dropped", repeated);
     const members = [...kinds].map(([kind, names]) => `${kind}: "${names.join(" ")}"`);
     if (nested.length > 0) members.push(`nested: { ${nested.join(", ")} }`);
     return members.length === 0 ? undefined : `{ ${members.join(", ")} }`;
   }
 }
 
-/** Which list of a shape a field is in. JSON leaves out what is empty, and has times and 64-bit numbers as texts. */
-function kindOf(field: DescField): string | undefined {
-  if (field.fieldKind === "list") return "lists";
-  if (field.fieldKind === "map") return "maps";
-  if (isTime(field)) return "times";
+/** The lists of a shape that a field is in. JSON leaves out what is empty, and has times and 64-bit numbers as texts. */
+function kindsOf(field: DescField): readonly string[] {
+  if (field.fieldKind === "list") return ["lists"];
+  if (field.fieldKind === "map") return ["maps"];
+  if (isTime(field)) return ["times"];
   switch (field.scalar) {
     case ScalarType.INT64:
-      return isImplicit(field) ? "longs" : "optionalLongs";
+      return isImplicit(field) ? ["numbers", "longs"] : ["longs"];
     case ScalarType.BYTES:
-      return "bytes";
+      return ["bytes"];
     case ScalarType.STRING:
-      return isImplicit(field) ? "texts" : undefined;
+      return isImplicit(field) ? ["texts"] : [];
     case ScalarType.BOOL:
-      return isImplicit(field) ? "flags" : undefined;
+      return isImplicit(field) ? ["flags"] : [];
     case ScalarType.INT32:
-      return isImplicit(field) ? "numbers" : undefined;
+      return isImplicit(field) ? ["numbers"] : [];
     default:
-      return undefined;
+      return [];
   }
 }
 
@@ -151,8 +154,12 @@ export function isTime(field: DescField): boolean {
 }
 
 /** Extensions of an HTTP body are messages that no proto of ours defines. */
-function isShown(field: DescField): boolean {
-  return field.message?.typeName !== `${SHARED}Any`;
+export function isShown(field: DescField): boolean {
+  return field.message?.typeName !== `${SHARED}Any` && !repeatsData(field);
+}
+
+function repeatsData(field: DescField): boolean {
+  return REPEATED_DATA.has(field.message?.name ?? "");
 }
 
 function isImplicit(field: DescField): boolean {

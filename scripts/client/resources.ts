@@ -4,7 +4,7 @@ import { http } from "../../gen/google/api/annotations_pb.js";
 import { parsePathTemplate } from "../../src/api/rest/path-template.js";
 import { commentOf } from "../openapi/comments.js";
 import { isRequired } from "../openapi/rules.js";
-import { docstring, isTime, type Messages } from "./messages.js";
+import { docstring, isShown, isTime, type Messages } from "./messages.js";
 import { methodName, pathIdKind, READING_POSTS, type ResourceName } from "./names.js";
 
 /** Messages that tell where the next page begins. */
@@ -123,9 +123,9 @@ interface Request {
 function requestOf(method: DescMethod, messages: Messages): Request {
   const variables = pathVariables(method);
   const direction = getOption(method, policy).mergePatch ? "patch" : "input";
-  const others = method.input.fields.filter(
-    (field) => !variables.includes(field.name) && field.message?.typeName !== "google.protobuf.FieldMask",
-  );
+  const others = method.input.fields
+    .filter(isShown)
+    .filter((field) => !variables.includes(field.name) && field.message?.typeName !== "google.protobuf.FieldMask");
   const ids = variables.map((variable) => {
     const field = method.input.fields.find(({ name }) => name === variable);
     if (!field) throw new Error(`${method.name} has no field ${variable}`);

@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { AuthMode, type MethodPolicy, policy as policyOption, RateScope } from "../../gen/cloakroom/v1/options_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
+import { restFields } from "../../src/api/rest/field-name.js";
 import { parsePathTemplate } from "../../src/api/rest/path-template.js";
 import type { JsonObject } from "../../src/base/json.js";
 import { commentOf, splitComment } from "./comments.js";
@@ -77,7 +78,7 @@ export function operationOf(
 function shapeOf(input: DescMessage, variables: readonly string[], body: string): RequestShape {
   const path = variables.map((name) => fieldOf(input, name));
   // REST derives the mask from the keys that are present.
-  const others = input.fields.filter(
+  const others = restFields(input).filter(
     (field) => !path.includes(field) && field.message?.typeName !== "google.protobuf.FieldMask",
   );
   if (body === "*") return { path, query: [], body: others };

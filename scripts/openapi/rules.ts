@@ -4,8 +4,10 @@ import {
   type FieldRules,
   FieldRulesSchema,
   Ignore,
+  message as messageRules,
   field as rulesOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { restFields } from "../../src/api/rest/field-name.js";
 import { isJsonObject, type Json, type JsonObject } from "../../src/base/json.js";
 
 type Translate = (value: Json) => JsonObject;
@@ -66,7 +68,7 @@ function orEmpty(field: DescField, keywords: JsonObject): JsonObject {
 
 /** Whether a request without the field is rejected: it is required, or the value of an absent field breaks a rule. */
 export function isRequired(field: DescField): boolean {
-  if (rulesOf(field).required) return true;
+  if (rulesOf(field).required || isOnlyAlternative(field)) return true;
   if (field.presence !== FeatureSet_FieldPresence.IMPLICIT) return false;
   const { enum: choices, format, pattern, minLength, minimum, minItems, minProperties } = keywordsOf(field);
   return (
@@ -75,6 +77,14 @@ export function isRequired(field: DescField): boolean {
     (typeof pattern === "string" && !new RegExp(pattern, "u").test("")) ||
     [minLength, minimum, minItems, minProperties].some((least) => Number(least ?? 0) > 0)
   );
+}
+
+/** Whether one of several fields is required, and REST has only this one of them. */
+function isOnlyAlternative(field: DescField): boolean {
+  const rules = getOption(field.parent, messageRules).oneof;
+  const rule = rules.find(({ required, fields }) => required && fields.includes(field.name));
+  const served = restFields(field.parent).filter(({ name }) => rule?.fields.includes(name));
+  return served.length === 1 && served[0] === field;
 }
 
 function rulesOf(field: DescField): FieldRules {

@@ -59,8 +59,9 @@ async function* messagesOf(
     observation.cancel("canceled");
   };
   try {
-    free = places.take(admission.caller);
+    free = await places.take(admission.caller);
     context.signal.addEventListener("abort", leave, { once: true });
+    if (context.signal.aborted) leave();
     const life = AbortSignal.timeout(LEAST_LIFE_MS + Math.round(Math.random() * LIFE_SPREAD_MS));
     const end = AbortSignal.any([context.signal, draining, life]);
     for await (const message of pipeline.open(admission, request, end)) {

@@ -27,6 +27,9 @@ export function buildStreamPipeline(stream: ServedStream, parts: AdmissionParts)
       let caller = admitted;
       yield* stream.serve(request, {
         ...{ caller, signal },
+        get revision() {
+          return caller.revision;
+        },
         async read(work) {
           for (let attempt = 1; ; attempt += 1) {
             try {

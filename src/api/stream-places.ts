@@ -1,9 +1,13 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { actorOf, type Caller } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 
-/** Streams of one application or person, and of a process: each holds memory and looks at the database every second. */
+/** Streams of one application or person, and of a process: each holds memory. */
 const MOST_PER_ACTOR = 10;
 const MOST_PER_PROCESS = 500;
+
+/** The end of a stream and the beginning of another may arrive together. */
+const LEAVING_MS = 200;
 
 /** Bounds the streams that are open at once. */
 export class StreamPlaces {
@@ -11,10 +15,20 @@ export class StreamPlaces {
   #taken = 0;
 
   /**
-   * Takes a place. Returns a function that frees it, once.
+   * Takes a place, if need be after a moment: a stream that its caller has just left may not have freed its place yet.
+   * Returns a function that frees it, once.
    * @throws {Fault} rate_limited
    */
-  take(caller: Caller): () => void {
+  async take(caller: Caller): Promise<() => void> {
+    try {
+      return this.#takeNow(caller);
+    } catch {
+      await pause(LEAVING_MS);
+      return this.#takeNow(caller);
+    }
+  }
+
+  #takeNow(caller: Caller): () => void {
     const { id } = actorOf(caller);
     const own = this.#byActor.get(id) ?? 0;
     if (own >= MOST_PER_ACTOR) {

@@ -1,6 +1,7 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import { type ReflectList, type ReflectMap, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
+import { message as messageRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
 import { maxEntriesOf, tooManyEntries } from "./field-sizes.js";
 
@@ -16,19 +17,41 @@ const validator = createValidator();
  */
 export function compileValidation(desc: DescMessage, sample: Message): Validate {
   validator.validate(desc, sample);
+  const checkAlternatives = compileAlternatives(desc);
   return (message) => {
     const faults = new FieldFaultList();
-    const isOversized = !checkFields(reflect(desc, message), "", faults);
+    const reflected = reflect(desc, message);
+    const isOversized = !checkFields(reflected, "", faults);
     // The validator checks every entry, for 4 us each, even of a list that has too many.
     if (isOversized) faults.throwIfAny();
     const result = validator.validate(desc, message);
     if (result.kind === "error") throw result.error;
     if (result.kind === "invalid") for (const violation of result.violations) addViolation(violation, faults);
+    checkAlternatives(reflected, faults);
     faults.throwIfAny();
   };
 }
 
+/**
+ * Checks the message's own rules of `oneof`, of which the validator's violations name no field. Without any of its
+ * fields the first is at fault; with several, all but the first.
+ */
+function compileAlternatives(desc: DescMessage): (message: ReflectMessage, faults: FieldFaultList) => void {
+  const named = (name: string): DescField[] => desc.fields.filter((field) => field.name === name);
+  const rules = getOption(desc, messageRules).oneof.map(({ fields, required }) => ({
+    ...{ fields: fields.flatMap(named), required },
+  }));
+  return (message, faults) => {
+    for (const { fields, required } of rules) {
+      const [first, ...others] = fields.filter((field) => message.isSet(field));
+      if (!first && required) for (const { name } of fields.slice(0, 1)) faults.add(name, "must be given");
+      for (const { name } of others) faults.add(name, `must not be given together with ${first?.name}`);
+    }
+  };
+}
+
 function addViolation(violation: Violation, faults: FieldFaultList): void {
+  if (violation.ruleId === "message.oneof" && violation.field.length === 0) return;
   faults.add(placeOf(violation), textOf(violation));
 }
 

@@ -30,6 +30,28 @@ export async function endOfLog(tx: Transaction): Promise<Date> {
   return closing.now;
 }
 
+/** What a look found. */
+export interface Look {
+  readonly rows: readonly LogRow[];
+  /** Whether these are all rows that are there now. */
+  readonly isAll: boolean;
+  /** What {@link LogFollower.accept} records. */
+  readonly found: Found;
+}
+
+interface Found {
+  readonly final: Position;
+  /** Rows that are final now, and were sent before. */
+  readonly passed: readonly string[];
+  /** Rows that are not final. */
+  readonly fresh: readonly LogRow[];
+}
+
+export interface LookOptions {
+  /** Looks at all rows that are not final, and not only at those of the last seconds. */
+  readonly isFull?: boolean;
+}
+
 /**
  * Finds each committed log row once. A row commits later than its time, so the newest row is no place to continue from:
  * the last seconds are read again, without the rows that were sent, and each minute once more after it is closed, when
@@ -37,6 +59,8 @@ export async function endOfLog(tx: Transaction): Promise<Date> {
  */
 export class LogFollower {
   readonly #filter: FollowFilter;
+  /** Rows of one look at most. */
+  readonly #batch: number;
   /** All rows up to here were sent, and no row can appear before it. */
   #final: Position;
   /** Rows after `#final` that were sent. */
@@ -45,8 +69,9 @@ export class LogFollower {
   #newest: Date;
 
   /** @param start a position that {@link position} returned, or the time to begin at. */
-  constructor(filter: FollowFilter, start: Position | Date) {
+  constructor(filter: FollowFilter, start: Position | Date, batch = BATCH) {
     this.#filter = filter;
+    this.#batch = batch;
     this.#final = start instanceof Date ? { createdAt: start, id: NO_ID } : start;
     this.#newest = this.#final.createdAt;
   }
@@ -56,47 +81,65 @@ export class LogFollower {
     return this.#final;
   }
 
-  /** The next rows, at most 100. Fewer than that are all that are there now. */
-  async next(tx: Transaction): Promise<readonly LogRow[]> {
+  /** Whether an accepted look had the row. */
+  hasSent(row: LogRow): boolean {
+    return this.#sent.has(row.id) || comparePositions(positionOf(row), this.#final) <= 0;
+  }
+
+  /** Finds the next rows. They come again until {@link accept}, because a transaction may run twice. */
+  async look(tx: Transaction, { isFull = false }: LookOptions = {}): Promise<Look> {
     const closing = await tx.query(readLogClosing, "closing");
     const closedUntil = closing?.closed_until ?? undefined;
-    const late = closedUntil && closedUntil > this.#final.createdAt ? await this.#finish(tx, closedUntil) : [];
-    if (late.length >= BATCH || this.#sent.size > MOST_REMEMBERED) return late;
-    return [...late, ...(await this.#fresh(tx, BATCH - late.length))];
+    const { rows: late, ...closed } = await this.#finish(tx, closedUntil);
+    const remembered = this.#sent.size - closed.passed.length;
+    if (late.length >= this.#batch || remembered > MOST_REMEMBERED) {
+      return { rows: late, isAll: false, found: { ...closed, fresh: [] } };
+    }
+    const limit = this.#batch - late.length;
+    const fresh = await this.#fresh(tx, closed.final, limit, isFull);
+    return { rows: [...late, ...fresh], isAll: fresh.length < limit, found: { ...closed, fresh } };
+  }
+
+  /** Records that the rows of a look are sent. */
+  accept({ found: { final, passed, fresh } }: Look): void {
+    this.#final = final;
+    for (const id of passed) this.#sent.delete(id);
+    for (const row of fresh) {
+      this.#sent.add(row.id);
+      if (row.created_at > this.#newest) this.#newest = row.created_at;
+    }
   }
 
   /** Reads closed minutes to their end, and returns the rows that were not sent. */
-  async #finish(tx: Transaction, until: Date): Promise<readonly LogRow[]> {
-    const found: LogRow[] = [];
+  async #finish(tx: Transaction, until: Date | undefined) {
+    const [rows, passed]: [LogRow[], string[]] = [[], []];
+    let final = this.#final;
+    if (until === undefined || until <= final.createdAt) return { rows, passed, final };
     for (;;) {
-      const rows = await this.#page(tx, this.#final, until);
-      for (const row of rows) {
-        if (found.length >= BATCH) return found;
-        if (!this.#sent.delete(row.id)) found.push(row);
-        this.#final = { createdAt: row.created_at, id: row.id };
+      const page = await this.#page(tx, final, until);
+      for (const row of page) {
+        if (rows.length >= this.#batch) return { rows, passed, final };
+        if (this.#sent.has(row.id)) passed.push(row.id);
+        else rows.push(row);
+        final = positionOf(row);
       }
-      if (rows.length < PAGE) break;
+      if (page.length < PAGE) break;
     }
-    if (until > this.#final.createdAt) this.#final = { createdAt: until, id: NO_ID };
-    return found;
+    if (until > final.createdAt) final = { createdAt: until, id: NO_ID };
+    return { rows, passed, final };
   }
 
-  async #fresh(tx: Transaction, limit: number): Promise<readonly LogRow[]> {
+  async #fresh(tx: Transaction, final: Position, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
     const found: LogRow[] = [];
     const recent = new Date(this.#newest.getTime() - USUAL_COMMIT_MS);
-    let after = recent > this.#final.createdAt ? { createdAt: recent, id: NO_ID } : this.#final;
+    let after = recent > final.createdAt && !isFull ? { createdAt: recent, id: NO_ID } : final;
     while (found.length < limit) {
       const rows = await this.#page(tx, after, undefined);
-      for (const row of rows) {
-        if (found.length >= limit) break;
-        if (this.#sent.has(row.id)) continue;
-        this.#sent.add(row.id);
-        if (row.created_at > this.#newest) this.#newest = row.created_at;
-        found.push(row);
-      }
+      const unsent = rows.filter(({ id }) => !this.#sent.has(id));
+      found.push(...unsent.slice(0, limit - found.length));
       const last = rows.at(-1);
       if (!last || rows.length < PAGE) break;
-      after = { createdAt: last.created_at, id: last.id };
+      after = positionOf(last);
     }
     return found;
   }
@@ -104,4 +147,15 @@ export class LogFollower {
   #page(tx: Transaction, after: Position, until: Date | undefined): Promise<readonly LogRow[]> {
     return tx.query(listFollowedRows, { ...this.#filter, after, until, limit: PAGE });
   }
+}
+
+function positionOf({ created_at: createdAt, id }: LogRow): Position {
+  return { createdAt, id };
+}
+
+/** Negative if the first comes before the second. */
+export function comparePositions(one: Position, other: Position): number {
+  const between = one.createdAt.getTime() - other.createdAt.getTime();
+  if (between !== 0) return between;
+  return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }

@@ -23,10 +23,12 @@ import { chooseFormula } from "../payments/connection.js";
 import { readFields } from "../payments/connection-fields.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { parseTransform } from "../proxy/transform.js";
+import { normalizeData } from "../tokens/data-field.js";
 import { parseExpiry } from "../tokens/expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
 import { ruleDraft } from "./access-rules.js";
 import { givenTransform, transformDraft } from "./proxies.js";
+import { typedDataOf } from "./typed-data.js";
 import { toJson } from "./value.js";
 
 /** Checks some fields of a request on their own. Throws a fault that names the problem. */
@@ -72,10 +74,13 @@ const CHECKS: ReadonlyMap<DescMethodUnary, FieldChecks> = new Map([
   checking(ConnectionService.method.replaceConnection, connectionChecks),
 ]);
 
-function tokenChecks({ type, data, mask, containers, expiresAt }: CreateTokenRequest): readonly FieldCheck[] {
+function tokenChecks(request: CreateTokenRequest): readonly FieldCheck[] {
+  const { type, data, mask, containers, expiresAt } = request;
+  const typed = typedDataOf(request);
   return [
     () => tokenType(type),
     () => data && tokenType(type).normalize(toJson(data, "data")),
+    () => typed && normalizeData(tokenType(type), typed.data, typed.dataField),
     () => mask && toJson(mask, "mask"),
     ...containers.map((path, index) => () => parseContainer(path, `containers[${index}]`)),
     () => expiresAt === undefined || parseExpiry(expiresAt, new Date()),

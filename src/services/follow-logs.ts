@@ -1,38 +1,106 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
 import { entityTypesMatching } from "../audit/log-entry.js";
-import { endOfLog, LogFollower } from "../audit/log-follower.js";
+import { type FeedReader, LogFeeds } from "../audit/log-feed.js";
+import { comparePositions, endOfLog, type FollowFilter, LogFollower, type Look } from "../audit/log-follower.js";
 import { invalid } from "../base/fault.js";
 import { isUuidPosition, type Position, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { LogRow } from "../store/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { showLogRow } from "./logs.js";
-import { type ServedStream, serveStream } from "./served-stream.js";
+import { type ServedStream, type StreamCall, serveStream } from "./served-stream.js";
 
-/** Milliseconds between two looks at the log. */
-const LOOK_EVERY_MS = 1_000;
 /** A message without rows comes after this time. Proxies close connections that are silent for a minute. */
 const HEARTBEAT_MS = 15_000;
+/** Rows of one message at most. */
+const MESSAGE_ROWS = 100;
+/** Rows of one look at most. Every look reads the last seconds again. */
+const LOOK_ROWS = 500;
+
+/** Rows to send, and where a stream continues after them. */
+interface Found {
+  readonly rows: readonly LogRow[];
+  readonly position: Position;
+}
 
 export function followLogs(keyring: Keyring): ServedStream {
+  const feeds = new LogFeeds();
   return serveStream(LogService.method.followLogs, async function* ({ entityType, entityId, after }, call) {
     const { tenantId } = call.caller;
     const keys = await keyring.of(tenantId);
-    const filter = ["logs/follow", entityType ?? "", entityId ?? ""];
+    const cursorScope = ["logs/follow", entityType ?? "", entityId ?? ""];
     const entityTypes = entityType === undefined ? undefined : entityTypesMatching(entityType);
-    const start = after === undefined ? await call.read(endOfLog) : readAfter(keys, filter, after);
-    const follower = new LogFollower({ entityTypes, entityId }, start);
-    let sentAt = 0;
-    while (!call.signal.aborted) {
-      const rows = await call.read((tx) => follower.next(tx));
-      if (rows.length > 0 || performance.now() - sentAt >= HEARTBEAT_MS || sentAt === 0) {
-        const cursor = writeCursor(keys.proof, filter, follower.position);
+    const start = after === undefined ? undefined : readAfter(keys, cursorScope, after);
+    const reader = feeds.join(tenantId);
+    let sentAt = Number.NEGATIVE_INFINITY;
+    try {
+      for await (const { rows, position } of follow({ entityTypes, entityId }, start, reader, call)) {
+        if (rows.length === 0 && performance.now() - sentAt < HEARTBEAT_MS) continue;
+        const cursor = writeCursor(keys.proof, cursorScope, position);
         yield { data: rows.map((row) => showLogRow(tenantId, row)), cursor };
         sentAt = performance.now();
       }
-      if (rows.length === 0) await pause(LOOK_EVERY_MS, undefined, { signal: call.signal }).catch(() => {});
+    } finally {
+      reader.leave();
     }
   });
+}
+
+/** Reads the log by itself up to its end, then shares the tenant's feed. Ends with the call's signal. */
+async function* follow(
+  filter: FollowFilter,
+  start: Position | undefined,
+  reader: FeedReader,
+  call: StreamCall,
+): AsyncGenerator<Found> {
+  const feedStart = await reader.begin(call);
+  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), LOOK_ROWS);
+  let isAtEnd = false;
+  while (!call.signal.aborted) {
+    // The feed does not have rows of before its start that commit later.
+    const mayShare: boolean = isAtEnd && own.position.createdAt >= feedStart;
+    if (mayShare) reader.startTaking();
+    const look: Look = await call.read((tx) => own.look(tx, { isFull: mayShare }));
+    const before = own.position;
+    own.accept(look);
+    yield* inMessages(look.rows, before, own.position);
+    if (mayShare && look.isAll) return yield* share(filter, own, reader, call);
+    isAtEnd = look.isAll;
+    const mayShareNext = isAtEnd && own.position.createdAt >= feedStart;
+    if (look.rows.length === 0 && !mayShareNext) await reader.wait(call.signal);
+  }
+}
+
+/** The rows of the feed that match and that the follower has not sent. */
+async function* share(
+  filter: FollowFilter,
+  own: LogFollower,
+  reader: FeedReader,
+  call: StreamCall,
+): AsyncGenerator<Found> {
+  let position = own.position;
+  while (!call.signal.aborted) {
+    const taken = await reader.take(call);
+    const rows = taken.rows.filter((row) => matches(filter, row) && !own.hasSent(row));
+    const before = position;
+    if (comparePositions(taken.position, position) > 0) position = taken.position;
+    yield* inMessages(rows, before, position);
+    if (taken.rows.length === 0) await reader.wait(call.signal);
+  }
+}
+
+/** A stream continues behind rows only once all of them are sent. */
+function* inMessages(rows: readonly LogRow[], before: Position, after: Position): Generator<Found> {
+  let from = 0;
+  for (; from + MESSAGE_ROWS < rows.length; from += MESSAGE_ROWS) {
+    yield { rows: rows.slice(from, from + MESSAGE_ROWS), position: before };
+  }
+  yield { rows: rows.slice(from), position: after };
+}
+
+function matches({ entityTypes, entityId }: FollowFilter, row: LogRow): boolean {
+  const isOfType = entityTypes === undefined || entityTypes.includes(row.entity_type);
+  return isOfType && (entityId === undefined || row.entity_id === entityId);
 }
 
 function readAfter(keys: TenantKeys, filter: readonly string[], text: string): Position {

@@ -13,6 +13,8 @@ import type { OrdinaryTransaction, Work } from "../store/transaction.js";
 /** One request to a method that sends many messages. */
 export interface StreamCall {
   readonly caller: Caller;
+  /** The revision of the tenant's rights that {@link read} last ran under. */
+  readonly revision: number;
   /** Aborted when the stream must end: the caller left, or the server ends it. */
   readonly signal: AbortSignal;
   /**

@@ -1,5 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { TokenView } from "../tokens/view.js";
+import { showTypedData } from "./typed-data.js";
 import { toValue } from "./value.js";
 
 /** A token as the protos define it. */
@@ -9,7 +10,7 @@ export function showToken(view: TokenView) {
     id: view.id,
     tenantId: view.tenantId,
     type: view.type,
-    ...(view.data === undefined ? {} : { data: toValue(view.data) }),
+    ...(view.data === undefined ? {} : { data: toValue(view.data), ...showTypedData(view) }),
     ...(view.mask === undefined ? {} : { mask: toValue(view.mask) }),
     ...(view.fingerprint === undefined ? {} : { fingerprint: view.fingerprint }),
     ...(view.fingerprintExpression === undefined ? {} : { fingerprintExpression: view.fingerprintExpression }),

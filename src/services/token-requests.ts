@@ -5,20 +5,21 @@ import {
   UpdateTokenRequestSchema,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { invalid } from "../base/fault.js";
+import { DATA_FIELDS } from "../tokens/data-field.js";
 import type { TokenDraft } from "../tokens/token.js";
 import type { TokenPatch } from "../tokens/token-patch.js";
+import { typedDataOf } from "./typed-data.js";
 import { fieldsToChange } from "./update-mask.js";
 import { toJson } from "./value.js";
 
 /** The token that a caller wants to create. An empty list or map counts as absent. */
 export function draftOf(request: CreateTokenRequest): TokenDraft {
-  const { data, mask, metadata, searchIndexes, fingerprintExpression } = request;
-  if (!data) throw invalid("data", "must be given");
+  const { mask, metadata, searchIndexes, fingerprintExpression } = request;
   const definition = mask ? toJson(mask, "mask") : null;
   return {
     id: request.id,
     type: request.type,
-    data: toJson(data, "data"),
+    ...dataOf(request),
     attributes: {
       ...(definition === null ? {} : { mask: definition }),
       ...(Object.keys(metadata).length > 0 ? { metadata } : {}),
@@ -29,6 +30,13 @@ export function draftOf(request: CreateTokenRequest): TokenDraft {
     deduplicate: request.deduplicateToken,
     expiresAt: request.expiresAt,
   };
+}
+
+function dataOf(request: CreateTokenRequest): Pick<TokenDraft, "data" | "dataField"> {
+  const typed = typedDataOf(request);
+  if (typed) return typed;
+  if (!request.data) throw invalid("data", "must be given");
+  return { data: toJson(request.data, "data") };
 }
 
 /** Clears a field that is named in the mask but not set. */
@@ -44,6 +52,7 @@ export function patchOf(request: UpdateTokenRequest): TokenPatch {
   return {
     fixed,
     ...json("data", request.data),
+    ...typedPatchOf(request, named),
     ...json("mask", request.mask),
     ...json("metadata", request.metadata),
     ...(named.has("containers") ? { containers: list(request.containers) } : {}),
@@ -52,4 +61,19 @@ export function patchOf(request: UpdateTokenRequest): TokenPatch {
     ...(named.has("deduplicate_token") ? { deduplicate: request.deduplicateToken ?? null } : {}),
     ...(named.has("expires_at") ? { expiresAt: request.expiresAt ?? null } : {}),
   };
+}
+
+/**
+ * Data that is sent in a message of its own.
+ * @throws {Fault} validation_failed if the mask names several fields with data, or one that is not set: a token keeps
+ * its data.
+ */
+function typedPatchOf(request: UpdateTokenRequest, named: ReadonlySet<string>): Pick<TokenPatch, "data" | "dataField"> {
+  const [first, second] = DATA_FIELDS.filter((field) => named.has(field));
+  if (second !== undefined) throw invalid(second, `must not be given together with ${first}`);
+  if (first === undefined || first === "data") return {};
+  const { cardData, bankData } = request;
+  const typed = typedDataOf(first === "card_data" ? { cardData } : { bankData });
+  if (!typed) throw invalid(first, "must be given, because the update mask names it");
+  return typed;
 }

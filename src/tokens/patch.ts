@@ -9,6 +9,7 @@ import { mergePatch } from "../base/merge-patch.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
+import { normalizeData } from "./data-field.js";
 import { readMetadata } from "./draft.js";
 import { parseExpiry } from "./expiry.js";
 import { inactiveAfter, isInactive, replacesValue } from "./inactive.js";
@@ -110,7 +111,7 @@ function patchedData({ type, data }: Token, patch: TokenPatch): Json {
   const current = data.reveal();
   if (patch.data === undefined) return current;
   if (patch.data === null) throw invalid("data", "must not be removed; delete the token instead");
-  return type.normalize(mergePatch(current, patch.data));
+  return normalizeData(type, mergePatch(current, patch.data), patch.dataField);
 }
 
 /** Only a patch that names the code changes it: other patches never extend its hour. */

@@ -11,6 +11,7 @@ import { isTemplate } from "../expressions/expression.js";
 import { evaluateFingerprint } from "../expressions/fingerprint.js";
 import { evaluateSearchIndexes } from "../expressions/search-indexes.js";
 import { evaluateTokenId } from "../expressions/token-id.js";
+import { normalizeData } from "./data-field.js";
 import { parseExpiry } from "./expiry.js";
 import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
@@ -54,7 +55,7 @@ export function prepareToken(
 ): PreparedToken {
   const type = tokenType(draft.type);
   if (draft.data === null) throw invalid("data", "must be given");
-  const data = type.normalize(draft.data);
+  const data = normalizeData(type, draft.data, draft.dataField);
   const { data: lasting } = splitCvc(type.name, data);
   const { attributes } = draft;
   if (attributes.mask !== undefined) requireEvaluable(attributes.mask, budget);

@@ -2,6 +2,7 @@ import type { ContainerPath } from "../access/container.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
+import type { DataField } from "./data-field.js";
 import type { TokenType } from "./types/token-type.js";
 
 /** The fields of a token that expressions compute from its value. */
@@ -51,6 +52,8 @@ export interface TokenDraft {
   readonly id: string | undefined;
   readonly type: string;
   readonly data: Json;
+  /** The field that held the data. Default: `data`. */
+  readonly dataField?: DataField;
   readonly attributes: TokenAttributes;
   readonly containers: readonly string[];
   readonly deduplicate: boolean | undefined;

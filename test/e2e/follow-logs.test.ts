@@ -170,8 +170,11 @@ describe("rows that commit later than their time", () => {
   });
 });
 
-describe("a server that stops", () => {
-  it("ends its streams at once, and the client continues at the next one", async () => {
+describe("a server that ends", () => {
+  it.each([
+    ["SIGTERM", 0],
+    ["SIGKILL", null],
+  ] as const)("by %s ends its streams at once, and the client continues at the next one", async (signal, code) => {
     const port = await freePort();
     const directory = newDirectory();
     const settings = { DATA_DIR: join(directory, "data"), PORT: String(port) };
@@ -188,7 +191,7 @@ describe("a server that stops", () => {
     const one = await createToken(backEnd);
     await vi.waitFor(() => expect(taken).toEqual([one]), 10_000);
     const stoppedAt = performance.now();
-    expect(await server.stop()).toBe(0);
+    expect(await server.stop(signal)).toBe(code);
     // Requests in flight have 25 s. A stream is not waited for.
     expect(performance.now() - stoppedAt).toBeLessThan(15_000);
     await using next = await startServerProcess(settings);

@@ -11,7 +11,8 @@ export interface Shape {
   readonly times?: string;
   readonly bytes?: string;
   readonly longs?: string;
-  readonly optionalLongs?: string;
+  /** Left out, because other fields have the same as plain JSON. */
+  readonly dropped?: string;
   readonly nested?: Readonly<Record<string, Shape>>;
   /** The shape of each entry of a map. */
   readonly each?: Shape;
@@ -26,16 +27,15 @@ type Fields = Record<string, unknown>;
 
 function complete(answer: unknown, shape: Shape): void {
   if (!isFields(answer)) return;
+  for (const name of namesIn(shape.dropped)) delete answer[name];
   fill(answer, shape.texts, () => "");
   fill(answer, shape.numbers, () => 0);
-  fill(answer, shape.longs, () => 0);
   fill(answer, shape.flags, () => false);
   fill(answer, shape.lists, () => []);
   fill(answer, shape.maps, () => ({}));
   fill(answer, shape.bytes, () => "");
   convert(answer, shape.times, (text) => new Date(text));
   convert(answer, shape.longs, Number);
-  convert(answer, shape.optionalLongs, Number);
   convert(answer, shape.bytes, (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
   if (shape.each) completeAll(Object.values(answer), shape.each);
   for (const [name, inner] of Object.entries(shape.nested ?? {})) {
@@ -60,15 +60,8 @@ function convert(answer: Fields, names: string | undefined, by: (text: string) =
   }
 }
 
-const lists = new Map<string, readonly string[]>();
-
 function namesIn(text: string | undefined): readonly string[] {
-  if (text === undefined) return [];
-  const known = lists.get(text);
-  if (known) return known;
-  const names = text.split(" ");
-  lists.set(text, names);
-  return names;
+  return text?.split(" ") ?? [];
 }
 
 export function isFields(value: unknown): value is Fields {

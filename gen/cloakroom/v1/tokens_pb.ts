@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/tokens.proto.
  */
 export const file_cloakroom_v1_tokens: GenFile = /*@__PURE__*/
-  fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi8wUKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjsKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnlCBpK1GAIQARIeCg5zZWFyY2hfaW5kZXhlcxgKIAMoCUIGkrUYAhABEhcKCmV4cGlyZXNfYXQYCyABKAlIAogBARInCgRjYXJkGAwgASgLMhkuY2xvYWtyb29tLnYxLkNhcmREZXRhaWxzEicKBGJhbmsYDSABKAsyGS5jbG9ha3Jvb20udjEuQmFua0RldGFpbHMSFwoKY3JlYXRlZF9ieRgOIAEoCUgDiAEBEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GBAgASgJSASIAQESLwoLbW9kaWZpZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBmV4dHJhcxgSIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4dHJhc0INkrUYCQoHX2V4dHJhcxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2ZpbmdlcnByaW50QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQg0KC19leHBpcmVzX2F0Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSLrAQoLQ2FyZERldGFpbHMSEAoDYmluGAEgASgJSACIAQESEgoFbGFzdDQYAiABKAlIAYgBARIdChBleHBpcmF0aW9uX21vbnRoGAMgASgFSAKIAQESHAoPZXhwaXJhdGlvbl95ZWFyGAQgASgFSAOIAQESEgoFYnJhbmQYBSABKAlIBIgBARIUCgdmdW5kaW5nGAYgASgJSAWIAQFCBgoEX2JpbkIICgZfbGFzdDRCEwoRX2V4cGlyYXRpb25fbW9udGhCEgoQX2V4cGlyYXRpb25feWVhckIICgZfYnJhbmRCCgoIX2Z1bmRpbmcieQoLQmFua0RldGFpbHMSGwoOcm91dGluZ19udW1iZXIYASABKAlIAIgBARIhChRhY2NvdW50X251bWJlcl9sYXN0NBgCIAEoCUgBiAEBQhEKD19yb3V0aW5nX251bWJlckIXChVfYWNjb3VudF9udW1iZXJfbGFzdDQiOQoLVG9rZW5FeHRyYXMSGQoMZGVkdXBsaWNhdGVkGAEgASgISACIAQFCDwoNX2RlZHVwbGljYXRlZCKaBgoSQ3JlYXRlVG9rZW5SZXF1ZXN0EhkKAmlkGAEgASgJQgi6SAVyAxiAIEgAiAEBEhQKBHR5cGUYAiABKAlCBrpIA8gBARIsCgRkYXRhGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQga6SAPIAQESJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIcCgpjb250YWluZXJzGAUgAygJQgi6SAWSAQIQFBJaCghtZXRhZGF0YRgGIAMoCzIuLmNsb2Frcm9vbS52MS5DcmVhdGVUb2tlblJlcXVlc3QuTWV0YWRhdGFFbnRyeUIYukgVmgESEDIiB3IFEAEYyAEqBXIDGOgHEikKDnNlYXJjaF9pbmRleGVzGAcgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAggASgJQgi6SAVyAxiQA0gBiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAkgASgISAKIAQESIAoKZXhwaXJlc19hdBgKIAEoCUIHukgEcgIYZEgDiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATrwAZq1GOsBClgKB3ByaXZhY3kSTW5hbWUgdGhlIGNvbnRhaW5lciBvZiB0aGUgdG9rZW4sIGFuZCBsZXQgYWNjZXNzIHJ1bGVzIHNheSB3aGF0IGlzIHNob3duIG9mIGl0CisKCWVuY3J5cHRlZBIec2VuZCB0aGUgZGF0YSBpdHNlbGYsIG92ZXIgVExTCjkKCmVuY3J5cHRpb24SK3NlbmQgdGhlIGRhdGEgaXRzZWxmOyB0aGUgdmF1bHQgZW5jcnlwdHMgaXQKJwoPdG9rZW5faW50ZW50X2lkEhRzZW5kIHRoZSBkYXRhIGl0c2VsZkIFCgNfaWRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CFAoSX2RlZHVwbGljYXRlX3Rva2VuQg0KC19leHBpcmVzX2F0IikKD0dldFRva2VuUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARiQAyKSAgoRTGlzdFRva2Vuc1JlcXVlc3QSHQoCaWQYASADKAlCEbpIDpIBCxBkIgdyBRABGJADEkkKCG1ldGFkYXRhGAIgAygLMi0uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCCLpIBZoBAhAyEhoKBHBhZ2UYAyABKAVCB7pIBBoCKAFIAIgBARIcCgRzaXplGAQgASgFQgm6SAYaBBhkKAFIAYgBARIWCgR0eXBlGAUgAygJQgi6SAWSAQIQFBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX3BhZ2VCBwoFX3NpemUiZQoSTGlzdFRva2Vuc1Jlc3BvbnNlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuT2Zmc2V0UGFnZRIhCgRkYXRhGAIgAygLMhMuY2xvYWtyb29tLnYxLlRva2VuItkFChJVcGRhdGVUb2tlblJlcXVlc3QSFgoCaWQYASABKAlCCrpIB3IFEAEYkAMSJAoEZGF0YRgCIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIkCgRtYXNrGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEigKCG1ldGFkYXRhGAQgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhwKCmNvbnRhaW5lcnMYBSADKAlCCLpIBZIBAhAUEikKDnNlYXJjaF9pbmRleGVzGAYgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAcgASgJQgi6SAVyAxiQA0gAiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAggASgISAGIAQESIAoKZXhwaXJlc19hdBgJIAEoCUIHukgEcgIYZEgCiAEBEi8KC3VwZGF0ZV9tYXNrGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIRCgR0eXBlGAsgASgJSAOIAQESFgoJdGVuYW50X2lkGAwgASgJSASIAQE6xwGatRjCAQpYCgdwcml2YWN5Ek1uYW1lIHRoZSBjb250YWluZXIgb2YgdGhlIHRva2VuLCBhbmQgbGV0IGFjY2VzcyBydWxlcyBzYXkgd2hhdCBpcyBzaG93biBvZiBpdAorCgllbmNyeXB0ZWQSHnNlbmQgdGhlIGRhdGEgaXRzZWxmLCBvdmVyIFRMUwo5CgplbmNyeXB0aW9uEitzZW5kIHRoZSBkYXRhIGl0c2VsZjsgdGhlIHZhdWx0IGVuY3J5cHRzIGl0QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQhQKEl9kZWR1cGxpY2F0ZV90b2tlbkINCgtfZXhwaXJlc19hdEIHCgVfdHlwZUIMCgpfdGVuYW50X2lkIiwKEkRlbGV0ZVRva2VuUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARiQAyKJAQoTU2VhcmNoVG9rZW5zUmVxdWVzdBIcCgVxdWVyeRgBIAEoCUIIukgFcgMYyAFIAIgBARIaCgRwYWdlGAIgASgFQge6SAQaAigBSAGIAQESHAoEc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAKIAQFCCAoGX3F1ZXJ5QgcKBV9wYWdlQgcKBV9zaXplIvYCChlMaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0EiAKCWNvbnRhaW5lchgBIAEoCUIIukgFcgMYkANIAIgBARIaCgR0eXBlGAIgASgJQge6SARyAhgySAGIAQESIQoLZmluZ2VycHJpbnQYAyABKAlCB7pIBHICGGRIAogBARJRCghtZXRhZGF0YRgEIAMoCzI1LmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0Lk1ldGFkYXRhRW50cnlCCLpIBZoBAhAyEhwKBXN0YXJ0GAUgASgJQgi6SAVyAxiYEUgDiAEBEhwKBHNpemUYBiABKAVCCbpIBhoEGGQoAUgEiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIMCgpfY29udGFpbmVyQgcKBV90eXBlQg4KDF9maW5nZXJwcmludEIICgZfc3RhcnRCBwoFX3NpemUilAEKG1NlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBIcCgVxdWVyeRgBIAEoCUIIukgFcgMY6AdIAIgBARIcCgVzdGFydBgCIAEoCUIIukgFcgMYmBFIAYgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAogBAUIICgZfcXVlcnlCCAoGX3N0YXJ0QgcKBV9zaXplImIKD1Rva2VuQ3Vyc29yUGFnZRIsCgpwYWdpbmF0aW9uGAEgASgLMhguY2xvYWtyb29tLnYxLkN1cnNvclBhZ2USIQoEZGF0YRgCIAMoCzITLmNsb2Frcm9vbS52MS5Ub2tlbiJACg9Ub2tlbml6ZVJlcXVlc3QSLQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCBrpIA8gBASI5ChBUb2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlIkIKEURldG9rZW5pemVSZXF1ZXN0Ei0KBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlQga6SAPIAQEiOwoSRGV0b2tlbml6ZVJlc3BvbnNlEiUKBXZhbHVlGAEgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlMoMJCgxUb2tlblNlcnZpY2USgAEKC0NyZWF0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbiI6irUYJAoMdG9rZW46Y3JlYXRlEAEgyQEwAjgBWgtPV05FUiBBRE1JToLT5JMCDDoBKiIHL3Rva2VucxKJAQoKTGlzdFRva2VucxIfLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVxdWVzdBogLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zUmVzcG9uc2UiOIq1GCUKCnRva2VuOnJlYWQQATABWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIJEgcvdG9rZW5zEnsKCEdldFRva2VuEh0uY2xvYWtyb29tLnYxLkdldFRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbiI7irUYIwoKdG9rZW46cmVhZBABWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwIOEgwvdG9rZW5zL3tpZH0SggEKC1VwZGF0ZVRva2VuEiAuY2xvYWtyb29tLnYxLlVwZGF0ZVRva2VuUmVxdWVzdBoTLmNsb2Frcm9vbS52MS5Ub2tlbiI8irUYIQoMdG9rZW46dXBkYXRlEAEoATgBWgtPV05FUiBBRE1JToLT5JMCEToBKjIML3Rva2Vucy97aWR9En4KC0RlbGV0ZVRva2VuEiAuY2xvYWtyb29tLnYxLkRlbGV0ZVRva2VuUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI1irUYHQoMdG9rZW46ZGVsZXRlEAFaC09XTkVSIEFETUlOgtPkkwIOKgwvdG9rZW5zL3tpZH0SmQEKDFNlYXJjaFRva2VucxIhLmNsb2Frcm9vbS52MS5TZWFyY2hUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZSJEirUYJwoMdG9rZW46c2VhcmNoEAEwA1oTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCEzoBKiIOL3Rva2Vucy9zZWFyY2gSmQEKEkxpc3RUb2tlbnNCeUN1cnNvchInLmNsb2Frcm9vbS52MS5MaXN0VG9rZW5zQnlDdXJzb3JSZXF1ZXN0Gh0uY2xvYWtyb29tLnYxLlRva2VuQ3Vyc29yUGFnZSI7irUYJQoKdG9rZW46cmVhZBABMAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAgwSCi92Mi90b2tlbnMSqQEKFFNlYXJjaFRva2Vuc0J5Q3Vyc29yEikuY2xvYWtyb29tLnYxLlNlYXJjaFRva2Vuc0J5Q3Vyc29yUmVxdWVzdBodLmNsb2Frcm9vbS52MS5Ub2tlbkN1cnNvclBhZ2UiR4q1GCcKDHRva2VuOnNlYXJjaBABMANaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAhY6ASoiES92Mi90b2tlbnMvc2VhcmNoMrICCg9Ub2tlbml6ZVNlcnZpY2USjwEKCFRva2VuaXplEh0uY2xvYWtyb29tLnYxLlRva2VuaXplUmVxdWVzdBoeLmNsb2Frcm9vbS52MS5Ub2tlbml6ZVJlc3BvbnNlIkSKtRghCgx0b2tlbjpjcmVhdGUQATACOAFaC09XTkVSIEFETUlOgtPkkwIZOgV2YWx1ZWIFdmFsdWUiCS90b2tlbml6ZRKMAQoKRGV0b2tlbml6ZRIfLmNsb2Frcm9vbS52MS5EZXRva2VuaXplUmVxdWVzdBogLmNsb2Frcm9vbS52MS5EZXRva2VuaXplUmVzcG9uc2UiO4q1GBYKCnRva2VuOnJlYWQQATABWgRub25lgtPkkwIbOgV2YWx1ZWIFdmFsdWUiCy9kZXRva2VuaXplYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChljbG9ha3Jvb20vdjEvdG9rZW5zLnByb3RvEgxjbG9ha3Jvb20udjEi2QYKBVRva2VuEgoKAmlkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgR0eXBlGAMgASgJEiQKBGRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgFIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIYCgtmaW5nZXJwcmludBgGIAEoCUgAiAEBEiMKFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlIAYgBARISCgpjb250YWluZXJzGAggAygJEjsKCG1ldGFkYXRhGAkgAygLMiEuY2xvYWtyb29tLnYxLlRva2VuLk1ldGFkYXRhRW50cnlCBpK1GAIQARIeCg5zZWFyY2hfaW5kZXhlcxgKIAMoCUIGkrUYAhABEhcKCmV4cGlyZXNfYXQYCyABKAlIAogBARInCgRjYXJkGAwgASgLMhkuY2xvYWtyb29tLnYxLkNhcmREZXRhaWxzEicKBGJhbmsYDSABKAsyGS5jbG9ha3Jvb20udjEuQmFua0RldGFpbHMSFwoKY3JlYXRlZF9ieRgOIAEoCUgDiAEBEi4KCmNyZWF0ZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhgKC21vZGlmaWVkX2J5GBAgASgJSASIAQESLwoLbW9kaWZpZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBmV4dHJhcxgSIAEoCzIZLmNsb2Frcm9vbS52MS5Ub2tlbkV4dHJhc0INkrUYCQoHX2V4dHJhcxIxCgljYXJkX2RhdGEYEyABKAsyFi5jbG9ha3Jvb20udjEuQ2FyZERhdGFCBpK1GAIYARIxCgliYW5rX2RhdGEYFCABKAsyFi5jbG9ha3Jvb20udjEuQmFua0RhdGFCBpK1GAIYARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2ZpbmdlcnByaW50QhkKF19maW5nZXJwcmludF9leHByZXNzaW9uQg0KC19leHBpcmVzX2F0Qg0KC19jcmVhdGVkX2J5Qg4KDF9tb2RpZmllZF9ieSKqAQoIQ2FyZERhdGESEwoGbnVtYmVyGAEgASgJSACIAQESHQoQZXhwaXJhdGlvbl9tb250aBgCIAEoBUgBiAEBEhwKD2V4cGlyYXRpb25feWVhchgDIAEoBUgCiAEBEhAKA2N2YxgEIAEoCUgDiAEBQgkKB19udW1iZXJCEwoRX2V4cGlyYXRpb25fbW9udGhCEgoQX2V4cGlyYXRpb25feWVhckIGCgRfY3ZjImoKCEJhbmtEYXRhEhsKDnJvdXRpbmdfbnVtYmVyGAEgASgJSACIAQESGwoOYWNjb3VudF9udW1iZXIYAiABKAlIAYgBAUIRCg9fcm91dGluZ19udW1iZXJCEQoPX2FjY291bnRfbnVtYmVyIusBCgtDYXJkRGV0YWlscxIQCgNiaW4YASABKAlIAIgBARISCgVsYXN0NBgCIAEoCUgBiAEBEh0KEGV4cGlyYXRpb25fbW9udGgYAyABKAVIAogBARIcCg9leHBpcmF0aW9uX3llYXIYBCABKAVIA4gBARISCgVicmFuZBgFIAEoCUgEiAEBEhQKB2Z1bmRpbmcYBiABKAlIBYgBAUIGCgRfYmluQggKBl9sYXN0NEITChFfZXhwaXJhdGlvbl9tb250aEISChBfZXhwaXJhdGlvbl95ZWFyQggKBl9icmFuZEIKCghfZnVuZGluZyJ5CgtCYW5rRGV0YWlscxIbCg5yb3V0aW5nX251bWJlchgBIAEoCUgAiAEBEiEKFGFjY291bnRfbnVtYmVyX2xhc3Q0GAIgASgJSAGIAQFCEQoPX3JvdXRpbmdfbnVtYmVyQhcKFV9hY2NvdW50X251bWJlcl9sYXN0NCI5CgtUb2tlbkV4dHJhcxIZCgxkZWR1cGxpY2F0ZWQYASABKAhIAIgBAUIPCg1fZGVkdXBsaWNhdGVkIpsHChJDcmVhdGVUb2tlblJlcXVlc3QSGQoCaWQYASABKAlCCLpIBXIDGIAgSACIAQESFAoEdHlwZRgCIAEoCUIGukgDyAEBEiQKBGRhdGEYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSJAoEbWFzaxgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIcCgpjb250YWluZXJzGAUgAygJQgi6SAWSAQIQFBJaCghtZXRhZGF0YRgGIAMoCzIuLmNsb2Frcm9vbS52MS5DcmVhdGVUb2tlblJlcXVlc3QuTWV0YWRhdGFFbnRyeUIYukgVmgESEDIiB3IFEAEYyAEqBXIDGOgHEikKDnNlYXJjaF9pbmRleGVzGAcgAygJQhG6SA6SAQsQFCIHcgUQARiAIBItChZmaW5nZXJwcmludF9leHByZXNzaW9uGAggASgJQgi6SAVyAxiQA0gBiAEBEh4KEWRlZHVwbGljYXRlX3Rva2VuGAkgASgISAKIAQESIAoKZXhwaXJlc19hdBgKIAEoCUIHukgEcgIYZEgDiAEBEjEKCWNhcmRfZGF0YRgLIAEoCzIWLmNsb2Frcm9vbS52MS5DYXJkRGF0YUIGkrUYAhgBEjEKCWJhbmtfZGF0YRgMIAEoCzIWLmNsb2Frcm9vbS52MS5CYW5rRGF0YUIGkrUYAhgBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATqTArpIICIeCgRkYXRhCgljYXJkX2RhdGEKCWJhbmtfZGF0YRABmrUY6wEKWAoHcHJpdmFjeRJNbmFtZSB0aGUgY29udGFpbmVyIG9mIHRoZSB0b2tlbiwgYW5kIGxldCBhY2Nlc3MgcnVsZXMgc2F5IHdoYXQgaXMgc2hvd24gb2YgaXQKKwoJZW5jcnlwdGVkEh5zZW5kIHRoZSBkYXRhIGl0c2VsZiwgb3ZlciBUTFMKOQoKZW5jcnlwdGlvbhIrc2VuZCB0aGUgZGF0YSBpdHNlbGY7IHRoZSB2YXVsdCBlbmNyeXB0cyBpdAonCg90b2tlbl9pbnRlbnRfaWQSFHNlbmQgdGhlIGRhdGEgaXRzZWxmQgUKA19pZEIZChdfZmluZ2VycHJpbnRfZXhwcmVzc2lvbkIUChJfZGVkdXBsaWNhdGVfdG9rZW5CDQoLX2V4cGlyZXNfYXQiKQoPR2V0VG9rZW5SZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGJADIpICChFMaXN0VG9rZW5zUmVxdWVzdBIdCgJpZBgBIAMoCUIRukgOkgELEGQiB3IFEAEYkAMSSQoIbWV0YWRhdGEYAiADKAsyLS5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc1JlcXVlc3QuTWV0YWRhdGFFbnRyeUIIukgFmgECEDISGgoEcGFnZRgDIAEoBUIHukgEGgIoAUgAiAEBEhwKBHNpemUYBCABKAVCCbpIBhoEGGQoAUgBiAEBEhYKBHR5cGUYBSADKAlCCLpIBZIBAhAUGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIHCgVfcGFnZUIHCgVfc2l6ZSJlChJMaXN0VG9rZW5zUmVzcG9uc2USLAoKcGFnaW5hdGlvbhgBIAEoCzIYLmNsb2Frcm9vbS52MS5PZmZzZXRQYWdlEiEKBGRhdGEYAiADKAsyEy5jbG9ha3Jvb20udjEuVG9rZW4ivwYKElVwZGF0ZVRva2VuUmVxdWVzdBIWCgJpZBgBIAEoCUIKukgHcgUQARiQAxIkCgRkYXRhGAIgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEiQKBG1hc2sYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSKAoIbWV0YWRhdGEYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSHAoKY29udGFpbmVycxgFIAMoCUIIukgFkgECEBQSKQoOc2VhcmNoX2luZGV4ZXMYBiADKAlCEbpIDpIBCxAUIgdyBRABGIAgEi0KFmZpbmdlcnByaW50X2V4cHJlc3Npb24YByABKAlCCLpIBXIDGJADSACIAQESHgoRZGVkdXBsaWNhdGVfdG9rZW4YCCABKAhIAYgBARIgCgpleHBpcmVzX2F0GAkgASgJQge6SARyAhhkSAKIAQESLwoLdXBkYXRlX21hc2sYCiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhEKBHR5cGUYCyABKAlIA4gBARIWCgl0ZW5hbnRfaWQYDCABKAlIBIgBARIxCgljYXJkX2RhdGEYDSABKAsyFi5jbG9ha3Jvb20udjEuQ2FyZERhdGFCBpK1GAIYARIxCgliYW5rX2RhdGEYDiABKAsyFi5jbG9ha3Jvb20udjEuQmFua0RhdGFCBpK1GAIYATrHAZq1GMIBClgKB3ByaXZhY3kSTW5hbWUgdGhlIGNvbnRhaW5lciBvZiB0aGUgdG9rZW4sIGFuZCBsZXQgYWNjZXNzIHJ1bGVzIHNheSB3aGF0IGlzIHNob3duIG9mIGl0CisKCWVuY3J5cHRlZBIec2VuZCB0aGUgZGF0YSBpdHNlbGYsIG92ZXIgVExTCjkKCmVuY3J5cHRpb24SK3NlbmQgdGhlIGRhdGEgaXRzZWxmOyB0aGUgdmF1bHQgZW5jcnlwdHMgaXRCGQoXX2ZpbmdlcnByaW50X2V4cHJlc3Npb25CFAoSX2RlZHVwbGljYXRlX3Rva2VuQg0KC19leHBpcmVzX2F0QgcKBV90eXBlQgwKCl90ZW5hbnRfaWQiLAoSRGVsZXRlVG9rZW5SZXF1ZXN0EhYKAmlkGAEgASgJQgq6SAdyBRABGJADIokBChNTZWFyY2hUb2tlbnNSZXF1ZXN0EhwKBXF1ZXJ5GAEgASgJQgi6SAVyAxjIAUgAiAEBEhoKBHBhZ2UYAiABKAVCB7pIBBoCKAFIAYgBARIcCgRzaXplGAMgASgFQgm6SAYaBBhkKAFIAogBAUIICgZfcXVlcnlCBwoFX3BhZ2VCBwoFX3NpemUi9gIKGUxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QSIAoJY29udGFpbmVyGAEgASgJQgi6SAVyAxiQA0gAiAEBEhoKBHR5cGUYAiABKAlCB7pIBHICGDJIAYgBARIhCgtmaW5nZXJwcmludBgDIAEoCUIHukgEcgIYZEgCiAEBElEKCG1ldGFkYXRhGAQgAygLMjUuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QuTWV0YWRhdGFFbnRyeUIIukgFmgECEDISHAoFc3RhcnQYBSABKAlCCLpIBXIDGJgRSAOIAQESHAoEc2l6ZRgGIAEoBUIJukgGGgQYZCgBSASIAQEaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgwKCl9jb250YWluZXJCBwoFX3R5cGVCDgoMX2ZpbmdlcnByaW50QggKBl9zdGFydEIHCgVfc2l6ZSKUAQobU2VhcmNoVG9rZW5zQnlDdXJzb3JSZXF1ZXN0EhwKBXF1ZXJ5GAEgASgJQgi6SAVyAxjoB0gAiAEBEhwKBXN0YXJ0GAIgASgJQgi6SAVyAxiYEUgBiAEBEhwKBHNpemUYAyABKAVCCbpIBhoEGGQoAUgCiAEBQggKBl9xdWVyeUIICgZfc3RhcnRCBwoFX3NpemUiYgoPVG9rZW5DdXJzb3JQYWdlEiwKCnBhZ2luYXRpb24YASABKAsyGC5jbG9ha3Jvb20udjEuQ3Vyc29yUGFnZRIhCgRkYXRhGAIgAygLMhMuY2xvYWtyb29tLnYxLlRva2VuIkAKD1Rva2VuaXplUmVxdWVzdBItCgV2YWx1ZRgBIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUIGukgDyAEBIjkKEFRva2VuaXplUmVzcG9uc2USJQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUiQgoRRGV0b2tlbml6ZVJlcXVlc3QSLQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWVCBrpIA8gBASI7ChJEZXRva2VuaXplUmVzcG9uc2USJQoFdmFsdWUYASABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUygwkKDFRva2VuU2VydmljZRKAAQoLQ3JlYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuQ3JlYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIjqKtRgkCgx0b2tlbjpjcmVhdGUQASDJATACOAFaC09XTkVSIEFETUlOgtPkkwIMOgEqIgcvdG9rZW5zEokBCgpMaXN0VG9rZW5zEh8uY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNSZXNwb25zZSI4irUYJQoKdG9rZW46cmVhZBABMAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAgkSBy90b2tlbnMSewoIR2V0VG9rZW4SHS5jbG9ha3Jvb20udjEuR2V0VG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIjuKtRgjCgp0b2tlbjpyZWFkEAFaE09XTkVSIEFETUlOIEFVRElUT1KC0+STAg4SDC90b2tlbnMve2lkfRKCAQoLVXBkYXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuVXBkYXRlVG9rZW5SZXF1ZXN0GhMuY2xvYWtyb29tLnYxLlRva2VuIjyKtRghCgx0b2tlbjp1cGRhdGUQASgBOAFaC09XTkVSIEFETUlOgtPkkwIROgEqMgwvdG9rZW5zL3tpZH0SfgoLRGVsZXRlVG9rZW4SIC5jbG9ha3Jvb20udjEuRGVsZXRlVG9rZW5SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjWKtRgdCgx0b2tlbjpkZWxldGUQAVoLT1dORVIgQURNSU6C0+STAg4qDC90b2tlbnMve2lkfRKZAQoMU2VhcmNoVG9rZW5zEiEuY2xvYWtyb29tLnYxLlNlYXJjaFRva2Vuc1JlcXVlc3QaIC5jbG9ha3Jvb20udjEuTGlzdFRva2Vuc1Jlc3BvbnNlIkSKtRgnCgx0b2tlbjpzZWFyY2gQATADWhNPV05FUiBBRE1JTiBBVURJVE9SgtPkkwITOgEqIg4vdG9rZW5zL3NlYXJjaBKZAQoSTGlzdFRva2Vuc0J5Q3Vyc29yEicuY2xvYWtyb29tLnYxLkxpc3RUb2tlbnNCeUN1cnNvclJlcXVlc3QaHS5jbG9ha3Jvb20udjEuVG9rZW5DdXJzb3JQYWdlIjuKtRglCgp0b2tlbjpyZWFkEAEwAVoTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCDBIKL3YyL3Rva2VucxKpAQoUU2VhcmNoVG9rZW5zQnlDdXJzb3ISKS5jbG9ha3Jvb20udjEuU2VhcmNoVG9rZW5zQnlDdXJzb3JSZXF1ZXN0Gh0uY2xvYWtyb29tLnYxLlRva2VuQ3Vyc29yUGFnZSJHirUYJwoMdG9rZW46c2VhcmNoEAEwA1oTT1dORVIgQURNSU4gQVVESVRPUoLT5JMCFjoBKiIRL3YyL3Rva2Vucy9zZWFyY2gysgIKD1Rva2VuaXplU2VydmljZRKPAQoIVG9rZW5pemUSHS5jbG9ha3Jvb20udjEuVG9rZW5pemVSZXF1ZXN0Gh4uY2xvYWtyb29tLnYxLlRva2VuaXplUmVzcG9uc2UiRIq1GCEKDHRva2VuOmNyZWF0ZRABMAI4AVoLT1dORVIgQURNSU6C0+STAhk6BXZhbHVlYgV2YWx1ZSIJL3Rva2VuaXplEowBCgpEZXRva2VuaXplEh8uY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXF1ZXN0GiAuY2xvYWtyb29tLnYxLkRldG9rZW5pemVSZXNwb25zZSI7irUYFgoKdG9rZW46cmVhZBABMAFaBG5vbmWC0+STAhs6BXZhbHVlYgV2YWx1ZSILL2RldG9rZW5pemViBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_cloakroom_v1_pagination, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A stored value and its attributes.
@@ -124,6 +124,21 @@ export type Token = Message<"cloakroom.v1.Token"> & {
    * @generated from field: cloakroom.v1.TokenExtras extras = 18;
    */
   extras?: TokenExtras | undefined;
+
+  /**
+   * The data of a card, as far as CardData can hold it; data has it as well. Absent for other types and where data is
+   * absent or not an object. A mask may hide a field, or show it as something else: it is then absent here.
+   *
+   * @generated from field: cloakroom.v1.CardData card_data = 19;
+   */
+  cardData?: CardData | undefined;
+
+  /**
+   * The data of a bank account, under the same rules as card_data.
+   *
+   * @generated from field: cloakroom.v1.BankData bank_data = 20;
+   */
+  bankData?: BankData | undefined;
 };
 
 /**
@@ -132,6 +147,76 @@ export type Token = Message<"cloakroom.v1.Token"> & {
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
   messageDesc(file_cloakroom_v1_tokens, 0);
+
+/**
+ * The data of a card. Responses may show the number masked, as text such as XXXXXXXXXXXX4242.
+ *
+ * @generated from message cloakroom.v1.CardData
+ */
+export type CardData = Message<"cloakroom.v1.CardData"> & {
+  /**
+   * 13 to 19 digits with a valid check digit, without separators.
+   *
+   * @generated from field: optional string number = 1;
+   */
+  number?: string | undefined;
+
+  /**
+   * 1 to 12.
+   *
+   * @generated from field: optional int32 expiration_month = 2;
+   */
+  expirationMonth?: number | undefined;
+
+  /**
+   * Four digits.
+   *
+   * @generated from field: optional int32 expiration_year = 3;
+   */
+  expirationYear?: number | undefined;
+
+  /**
+   * Three or four digits. Kept for one hour.
+   *
+   * @generated from field: optional string cvc = 4;
+   */
+  cvc?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.CardData.
+ * Use `create(CardDataSchema)` to create a new message.
+ */
+export const CardDataSchema: GenMessage<CardData> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 1);
+
+/**
+ * The data of a bank account. Responses may show the account number masked, as text such as XXXXX6789.
+ *
+ * @generated from message cloakroom.v1.BankData
+ */
+export type BankData = Message<"cloakroom.v1.BankData"> & {
+  /**
+   * Nine digits with a valid checksum.
+   *
+   * @generated from field: optional string routing_number = 1;
+   */
+  routingNumber?: string | undefined;
+
+  /**
+   * 1 to 17 digits.
+   *
+   * @generated from field: optional string account_number = 2;
+   */
+  accountNumber?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.BankData.
+ * Use `create(BankDataSchema)` to create a new message.
+ */
+export const BankDataSchema: GenMessage<BankData> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_tokens, 2);
 
 /**
  * What is known of a card besides its number.
@@ -175,7 +260,7 @@ export type CardDetails = Message<"cloakroom.v1.CardDetails"> & {
  * Use `create(CardDetailsSchema)` to create a new message.
  */
 export const CardDetailsSchema: GenMessage<CardDetails> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 1);
+  messageDesc(file_cloakroom_v1_tokens, 3);
 
 /**
  * What is known of a bank account besides its number.
@@ -201,7 +286,7 @@ export type BankDetails = Message<"cloakroom.v1.BankDetails"> & {
  * Use `create(BankDetailsSchema)` to create a new message.
  */
 export const BankDetailsSchema: GenMessage<BankDetails> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 2);
+  messageDesc(file_cloakroom_v1_tokens, 4);
 
 /**
  * How a token was created.
@@ -222,7 +307,7 @@ export type TokenExtras = Message<"cloakroom.v1.TokenExtras"> & {
  * Use `create(TokenExtrasSchema)` to create a new message.
  */
 export const TokenExtrasSchema: GenMessage<TokenExtras> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 3);
+  messageDesc(file_cloakroom_v1_tokens, 5);
 
 /**
  * @generated from message cloakroom.v1.CreateTokenRequest
@@ -279,6 +364,20 @@ export type CreateTokenRequest = Message<"cloakroom.v1.CreateTokenRequest"> & {
    * @generated from field: optional string expires_at = 10;
    */
   expiresAt?: string | undefined;
+
+  /**
+   * In place of data, for the type card.
+   *
+   * @generated from field: cloakroom.v1.CardData card_data = 11;
+   */
+  cardData?: CardData | undefined;
+
+  /**
+   * In place of data, for the type bank.
+   *
+   * @generated from field: cloakroom.v1.BankData bank_data = 12;
+   */
+  bankData?: BankData | undefined;
 };
 
 /**
@@ -286,7 +385,7 @@ export type CreateTokenRequest = Message<"cloakroom.v1.CreateTokenRequest"> & {
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 4);
+  messageDesc(file_cloakroom_v1_tokens, 6);
 
 /**
  * @generated from message cloakroom.v1.GetTokenRequest
@@ -303,7 +402,7 @@ export type GetTokenRequest = Message<"cloakroom.v1.GetTokenRequest"> & {
  * Use `create(GetTokenRequestSchema)` to create a new message.
  */
 export const GetTokenRequestSchema: GenMessage<GetTokenRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 5);
+  messageDesc(file_cloakroom_v1_tokens, 7);
 
 /**
  * @generated from message cloakroom.v1.ListTokensRequest
@@ -350,7 +449,7 @@ export type ListTokensRequest = Message<"cloakroom.v1.ListTokensRequest"> & {
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 6);
+  messageDesc(file_cloakroom_v1_tokens, 8);
 
 /**
  * @generated from message cloakroom.v1.ListTokensResponse
@@ -372,7 +471,7 @@ export type ListTokensResponse = Message<"cloakroom.v1.ListTokensResponse"> & {
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 7);
+  messageDesc(file_cloakroom_v1_tokens, 9);
 
 /**
  * @generated from message cloakroom.v1.UpdateTokenRequest
@@ -451,6 +550,21 @@ export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
    * @generated from field: optional string tenant_id = 12;
    */
   tenantId?: string | undefined;
+
+  /**
+   * In place of data, for a token of the type card: its fields are merged into the stored data, and fields that are not
+   * set stay. To delete a field, set it to null in data.
+   *
+   * @generated from field: cloakroom.v1.CardData card_data = 13;
+   */
+  cardData?: CardData | undefined;
+
+  /**
+   * In place of data, for a token of the type bank. Merged like card_data.
+   *
+   * @generated from field: cloakroom.v1.BankData bank_data = 14;
+   */
+  bankData?: BankData | undefined;
 };
 
 /**
@@ -458,7 +572,7 @@ export type UpdateTokenRequest = Message<"cloakroom.v1.UpdateTokenRequest"> & {
  * Use `create(UpdateTokenRequestSchema)` to create a new message.
  */
 export const UpdateTokenRequestSchema: GenMessage<UpdateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 8);
+  messageDesc(file_cloakroom_v1_tokens, 10);
 
 /**
  * @generated from message cloakroom.v1.DeleteTokenRequest
@@ -475,7 +589,7 @@ export type DeleteTokenRequest = Message<"cloakroom.v1.DeleteTokenRequest"> & {
  * Use `create(DeleteTokenRequestSchema)` to create a new message.
  */
 export const DeleteTokenRequestSchema: GenMessage<DeleteTokenRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 9);
+  messageDesc(file_cloakroom_v1_tokens, 11);
 
 /**
  * @generated from message cloakroom.v1.SearchTokensRequest
@@ -508,7 +622,7 @@ export type SearchTokensRequest = Message<"cloakroom.v1.SearchTokensRequest"> & 
  * Use `create(SearchTokensRequestSchema)` to create a new message.
  */
 export const SearchTokensRequestSchema: GenMessage<SearchTokensRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 10);
+  messageDesc(file_cloakroom_v1_tokens, 12);
 
 /**
  * @generated from message cloakroom.v1.ListTokensByCursorRequest
@@ -562,7 +676,7 @@ export type ListTokensByCursorRequest = Message<"cloakroom.v1.ListTokensByCursor
  * Use `create(ListTokensByCursorRequestSchema)` to create a new message.
  */
 export const ListTokensByCursorRequestSchema: GenMessage<ListTokensByCursorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 11);
+  messageDesc(file_cloakroom_v1_tokens, 13);
 
 /**
  * @generated from message cloakroom.v1.SearchTokensByCursorRequest
@@ -593,7 +707,7 @@ export type SearchTokensByCursorRequest = Message<"cloakroom.v1.SearchTokensByCu
  * Use `create(SearchTokensByCursorRequestSchema)` to create a new message.
  */
 export const SearchTokensByCursorRequestSchema: GenMessage<SearchTokensByCursorRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 12);
+  messageDesc(file_cloakroom_v1_tokens, 14);
 
 /**
  * @generated from message cloakroom.v1.TokenCursorPage
@@ -615,7 +729,7 @@ export type TokenCursorPage = Message<"cloakroom.v1.TokenCursorPage"> & {
  * Use `create(TokenCursorPageSchema)` to create a new message.
  */
 export const TokenCursorPageSchema: GenMessage<TokenCursorPage> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 13);
+  messageDesc(file_cloakroom_v1_tokens, 15);
 
 /**
  * @generated from message cloakroom.v1.TokenizeRequest
@@ -632,7 +746,7 @@ export type TokenizeRequest = Message<"cloakroom.v1.TokenizeRequest"> & {
  * Use `create(TokenizeRequestSchema)` to create a new message.
  */
 export const TokenizeRequestSchema: GenMessage<TokenizeRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 14);
+  messageDesc(file_cloakroom_v1_tokens, 16);
 
 /**
  * @generated from message cloakroom.v1.TokenizeResponse
@@ -649,7 +763,7 @@ export type TokenizeResponse = Message<"cloakroom.v1.TokenizeResponse"> & {
  * Use `create(TokenizeResponseSchema)` to create a new message.
  */
 export const TokenizeResponseSchema: GenMessage<TokenizeResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 15);
+  messageDesc(file_cloakroom_v1_tokens, 17);
 
 /**
  * @generated from message cloakroom.v1.DetokenizeRequest
@@ -666,7 +780,7 @@ export type DetokenizeRequest = Message<"cloakroom.v1.DetokenizeRequest"> & {
  * Use `create(DetokenizeRequestSchema)` to create a new message.
  */
 export const DetokenizeRequestSchema: GenMessage<DetokenizeRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 16);
+  messageDesc(file_cloakroom_v1_tokens, 18);
 
 /**
  * @generated from message cloakroom.v1.DetokenizeResponse
@@ -683,7 +797,7 @@ export type DetokenizeResponse = Message<"cloakroom.v1.DetokenizeResponse"> & {
  * Use `create(DetokenizeResponseSchema)` to create a new message.
  */
 export const DetokenizeResponseSchema: GenMessage<DetokenizeResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_tokens, 17);
+  messageDesc(file_cloakroom_v1_tokens, 19);
 
 /**
  * Stores sensitive values and returns tokens for them.

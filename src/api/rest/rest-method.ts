@@ -17,6 +17,7 @@ import { isJsonObject, type Json, setOwn } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
+import { restFields } from "./field-name.js";
 import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
@@ -207,7 +208,7 @@ function bodyReader(
 /** A key that is present is to be changed, even to null. REST has no key for the mask itself. */
 function keysPresent(input: DescMessage, path: PathTemplate, json: Json | undefined): string[] {
   if (!isJsonObject(json)) return [];
-  return input.fields
+  return restFields(input)
     .filter(({ name }) => name !== "update_mask" && !path.variables.includes(name) && Object.hasOwn(json, name))
     .map(({ name }) => name);
 }

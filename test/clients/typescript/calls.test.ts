@@ -35,6 +35,8 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
 
     const read = await client.tokens.get<typeof CARD>(created.id);
     expect(read.data?.number).toBe("4242424242424242");
+    // The messages that gRPC has for data besides.
+    for (const token of [created, read]) expect(Object.keys(token)).not.toContain("cardData");
 
     const changed = await client.tokens.update(created.id, { metadata: { order: null, other: "2" }, expiresAt: null });
     expect(changed).toMatchObject({ metadata: { other: "2" } });

@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { type FeedCaller, LogFeeds } from "../../src/audit/log-feed.js";
+import { endOfLog, LogFollower } from "../../src/audit/log-follower.js";
+import { systemClock } from "../../src/base/clock.js";
+import { Fault } from "../../src/base/fault.js";
+import { isTenantId, type TenantId } from "../../src/base/ids.js";
+import { readConfig } from "../../src/settings/config.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
+import { openStored, type Stored } from "../support/stored.js";
+import { newTenant } from "../support/tenant.js";
+
+const EVERYTHING = { entityTypes: undefined, entityId: undefined };
+
+let vault: Vault;
+let stored: Stored;
+beforeAll(async () => {
+  const config = readConfig(inject("serverEnvironment"));
+  vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
+  stored = await openStored();
+});
+afterAll(async () => {
+  await stored?.[Symbol.asyncDispose]();
+  await vault?.[Symbol.asyncDispose]();
+});
+
+async function tenantWithLog() {
+  const { id } = await newTenant();
+  const tenantId = tenantIdOf(id);
+  let reads = 0;
+  const caller = (revision = 1): FeedCaller => ({
+    revision,
+    read(work) {
+      reads += 1;
+      return vault.database.bulk.run(tenantId, "unguarded", work);
+    },
+  });
+  const insert = (entityId: string, count = 1) =>
+    stored.change(
+      id,
+      `insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
+       select '${id}', clock_timestamp(), gen_random_uuid(), 'token', '${entityId}', 'create', 'row ' || n
+       from generate_series(1, ${count}) n`,
+    );
+  return { tenantId, caller, insert, reads: () => reads };
+}
+
+function tenantIdOf(id: string): TenantId {
+  if (!isTenantId(id)) throw new Error("the tenant has another id");
+  return id;
+}
+
+it("looks once for all readers, and each takes every row once", async () => {
+  const { tenantId, caller, insert, reads } = await tenantWithLog();
+  const feeds = new LogFeeds();
+  const readers = Array.from({ length: 10 }, () => feeds.join(tenantId));
+  await Promise.all(readers.map((reader) => reader.begin(caller())));
+  for (const reader of readers) reader.startTaking();
+  // Where the log ends, and the first look.
+  expect(reads()).toBe(2);
+  const entityId = randomUUID();
+  await insert(entityId, 700);
+  const taken = readers.map(() => new Set<string>());
+  while (taken.some((ids) => ids.size < 700)) {
+    const before = reads();
+    await Promise.all(
+      readers.map(async (reader, index) => {
+        for (const row of (await reader.take(caller())).rows) {
+          expect(taken[index]?.has(row.id)).toBe(false);
+          if (row.entity_id === entityId) taken[index]?.add(row.id);
+        }
+      }),
+    );
+    expect(reads() - before).toBeLessThanOrEqual(1);
+    await Promise.all(readers.map((reader) => reader.wait(AbortSignal.timeout(100))));
+  }
+});
+
+it("ends a reader that is too slow, and keeps serving the others", async () => {
+  const { tenantId, caller, insert } = await tenantWithLog();
+  const feeds = new LogFeeds();
+  const [slow, fast] = [feeds.join(tenantId), feeds.join(tenantId)];
+  await slow.begin(caller());
+  for (const reader of [slow, fast]) reader.startTaking();
+  const entityId = randomUUID();
+  await insert(entityId, 3_000);
+  let count = 0;
+  while (count < 3_000) {
+    count += (await fast.take(caller())).rows.filter((row) => row.entity_id === entityId).length;
+    await fast.wait(AbortSignal.timeout(100));
+  }
+  expect(count).toBe(3_000);
+  await expect(slow.take(caller())).rejects.toMatchObject({ code: "unavailable" });
+  slow.leave();
+  fast.leave();
+});
+
+it("checks the rights of a reader whose tenant changed them since the look", async () => {
+  const { tenantId, caller, reads } = await tenantWithLog();
+  const feeds = new LogFeeds();
+  const [one, other] = [feeds.join(tenantId), feeds.join(tenantId)];
+  await one.begin(caller());
+  other.startTaking();
+  const before = reads();
+  await other.take(caller());
+  expect(reads()).toBe(before);
+  await other.take(caller(2));
+  expect(reads()).toBe(before + 1);
+  const gone = new Fault("unauthenticated", "gone");
+  await expect(other.take({ revision: 3, read: () => Promise.reject(gone) })).rejects.toBe(gone);
+});
+
+it("leaves the errors of a look to the reader that looked", async () => {
+  const { tenantId, caller } = await tenantWithLog();
+  const feeds = new LogFeeds();
+  const [one, other] = [feeds.join(tenantId), feeds.join(tenantId)];
+  const gone = new Fault("unauthenticated", "gone");
+  const failed = one.begin({ revision: 1, read: () => Promise.reject(gone) });
+  const begun = other.begin(caller());
+  await expect(failed).rejects.toBe(gone);
+  await expect(begun).resolves.toBeInstanceOf(Date);
+});
+
+it("finds the rows of a look again if its transaction runs twice", async () => {
+  const { tenantId, insert } = await tenantWithLog();
+  const start = await vault.database.bulk.run(tenantId, "unguarded", endOfLog);
+  const follower = new LogFollower(EVERYTHING, start);
+  const entityId = randomUUID();
+  await insert(entityId);
+  const looks = await vault.database.bulk.run(tenantId, "unguarded", async (tx) => [
+    await follower.look(tx),
+    await follower.look(tx),
+  ]);
+  expect(looks.map(({ rows }) => rows.map((row) => row.entity_id))).toEqual([[entityId], [entityId]]);
+  for (const look of looks.slice(0, 1)) follower.accept(look);
+  const next = await vault.database.bulk.run(tenantId, "unguarded", (tx) => follower.look(tx));
+  expect(next).toMatchObject({ rows: [], isAll: true });
+});
