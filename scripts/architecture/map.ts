@@ -1,6 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-
 /** A row of the table of folders. */
 export interface Folder {
   readonly name: string;
@@ -19,14 +16,15 @@ export interface ArchitectureMap {
   readonly problems: readonly string[];
 }
 
-const DOCUMENT = "docs/architecture.md";
+/** From the root of the repository. */
+export const DOCUMENT = "docs/architecture.md";
 /** Folders beside src/ that a row may allow. */
 const OUTSIDE: ReadonlySet<string> = new Set(["gen", "clients"]);
 const EVERY_FOLDER_BELOW = "every folder below";
 const OPEN_FOLDERS = /^Open to other folders: (.*?)\.$/ms;
 
-export function readMap(root: string): ArchitectureMap {
-  const text = readFileSync(join(root, DOCUMENT), "utf8");
+/** Reads the tables of the document's text. */
+export function parseMap(text: string): ArchitectureMap {
   const rows = rowsOf(sectionOf(text, "Folders and layers")).flatMap(([, folder = "", , mayImport = ""]) => {
     const [name] = pathsIn(folder);
     return name === undefined ? [] : [{ name: name.replace(/^src\/|\/$/g, ""), mayImport }];

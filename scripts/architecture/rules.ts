@@ -8,8 +8,20 @@ const MOST_LINES = 60;
 
 type Files = readonly SourceFile[];
 
+/** Everything in which the files differ from the document, and the document from itself; a line for each. */
+export function architectureProblems(files: Files, map: ArchitectureMap): readonly string[] {
+  return [
+    ...map.problems,
+    ...unknownFolders(files, map),
+    ...forbiddenImports(files, map),
+    ...circles(files),
+    ...forbiddenReveals(files, map),
+    ...longFunctions(files),
+  ];
+}
+
 /** Imports go where docs/architecture.md lets their folder go. `src/main.ts` may import anything. */
-export function forbiddenImports(files: Files, { folders, openFolders }: ArchitectureMap): readonly string[] {
+function forbiddenImports(files: Files, { folders, openFolders }: ArchitectureMap): readonly string[] {
   return eachImport(files, ({ path }, { target, line }) => {
     const place = `${path}:${line}`;
     if (!target.startsWith("src/")) {
@@ -26,7 +38,7 @@ export function forbiddenImports(files: Files, { folders, openFolders }: Archite
 }
 
 /** Every folder of src/ has a row, and every row a folder. */
-export function unknownFolders(files: Files, { folders, openFolders }: ArchitectureMap): readonly string[] {
+function unknownFolders(files: Files, { folders, openFolders }: ArchitectureMap): readonly string[] {
   const found = new Set(files.map(({ path }) => folderOf(path)).filter((name) => name !== ""));
   const subFolders = new Set(files.map(({ path }) => dirname(path)));
   return [
@@ -44,7 +56,7 @@ export function unknownFolders(files: Files, { folders, openFolders }: Architect
 }
 
 /** No files import each other in a circle, also through types alone; nor do folders side by side, at any depth. */
-export function circles(files: Files): readonly string[] {
+function circles(files: Files): readonly string[] {
   const byFile = new Map(files.map(({ path, imports }) => [path, new Set(imports.map(({ target }) => target))]));
   const byFolder = new Map<string, Set<string>>();
   for (const { path, imports } of files) {
@@ -61,7 +73,7 @@ export function circles(files: Files): readonly string[] {
 }
 
 /** Secrets are opened in the listed files only. */
-export function forbiddenReveals(files: Files, { revealingFiles }: ArchitectureMap): readonly string[] {
+function forbiddenReveals(files: Files, { revealingFiles }: ArchitectureMap): readonly string[] {
   const revealing = new Set(files.filter(({ revealLines }) => revealLines.length > 0).map(({ path }) => path));
   return [
     ...files
@@ -78,7 +90,7 @@ export function forbiddenReveals(files: Files, { revealingFiles }: ArchitectureM
   ];
 }
 
-export function longFunctions(files: Files): readonly string[] {
+function longFunctions(files: Files): readonly string[] {
   return files.flatMap(({ path, functions }) =>
     functions
       .filter(({ lines }) => lines > MOST_LINES)

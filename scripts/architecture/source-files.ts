@@ -27,7 +27,7 @@ export interface SourceFile {
 export function readSourceFiles(root: string): readonly SourceFile[] {
   const paths = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((path) => path.split("\\").join("/"));
   const all = new Set(paths);
-  return paths.sort().map((path) => readSourceFile(path, readFileSync(join(root, path), "utf8"), all));
+  return paths.sort().map((path) => parseSourceFile(path, readFileSync(join(root, path), "utf8"), all));
 }
 
 /** Sources import each other under the names that they have after the build: `./x.js` for x.ts and x.tsx. */
@@ -37,7 +37,8 @@ function targetOf(path: string, specifier: string, paths: ReadonlySet<string>): 
   return name !== target && paths.has(`${name}.tsx`) ? `${name}.tsx` : target.replace(/\.js$/, ".ts");
 }
 
-function readSourceFile(path: string, text: string, paths: ReadonlySet<string>): SourceFile {
+/** Parses one file; `paths` are those of all files. @throws {Error} if it cannot be parsed. */
+export function parseSourceFile(path: string, text: string, paths: ReadonlySet<string>): SourceFile {
   const { program, module, errors } = parseSync(path, text);
   const [error] = errors;
   if (error) throw new Error(`${path}: ${error.message}`);

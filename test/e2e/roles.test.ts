@@ -3,15 +3,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/access/role.js";
 import { SERVICES } from "../../src/server/served-services.js";
 import { operationOf, operationsOf, roleCellOf } from "../../src/services/role-cell.js";
-import { nextLink } from "../support/mail.js";
+import { newMember } from "../support/member.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { signedIn, type TestBrowser } from "../support/test-browser.js";
 
 let tenant: TestTenant;
 const browsers = new Map<Role, TestBrowser>();
-
-const addressOf = (role: Role) =>
-  role === "OWNER" ? "owner@example.com" : `${role.toLowerCase()}-${tenant.id.slice(-12)}@example.com`;
 
 function as(role: Role): TestBrowser {
   const browser = browsers.get(role);
@@ -22,11 +19,7 @@ function as(role: Role): TestBrowser {
 beforeAll(async () => {
   tenant = await newTenant();
   for (const role of ROLES) {
-    const email = addressOf(role);
-    if (role !== "OWNER") {
-      await tenant.manage("POST", "/tenants/self/invitations", { body: { email, role } });
-      await fetch(await nextLink(email, 0), { method: "POST" });
-    }
+    const email = role === "OWNER" ? "owner@example.com" : await newMember(tenant, role);
     browsers.set(role, await signedIn(tenant.id, email));
   }
 });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { nextLink } from "../support/mail.js";
+import type { Role } from "../../src/access/role.js";
+import { newMember } from "../support/member.js";
 import type { Answer } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -11,16 +12,9 @@ const WHO = "SignInService/WhoAmI";
 const OUT = "SignInService/SignOut";
 
 let tenant: TestTenant;
-let people = 0;
 
 /** The address of a new member. */
-async function member(role = "ADMIN"): Promise<string> {
-  const email = `person-${++people}-${tenant.id.slice(-12)}@example.com`;
-  await tenant.manage("POST", "/tenants/self/invitations", { body: { email, role } });
-  const accepted = await fetch(await nextLink(email, 0), { method: "POST" });
-  expect(accepted.status).toBe(200);
-  return email;
-}
+const member = (role: Role = "ADMIN") => newMember(tenant, role);
 
 async function idOf(email: string): Promise<string> {
   const { body } = await tenant.manage("GET", "/tenants/self/members?size=50");

@@ -165,7 +165,8 @@ describe("an error of the database", () => {
     ["23502", "a column must not be null", INTERNAL, 1],
     ["XX000", "something unheard of", INTERNAL, 1],
   ];
-  it.each(codes)("(%s: %s) has our own message", async (code, _, told, attempts) => {
+  // Each case has its own connection, and waits for its attempts.
+  it.concurrent.each(codes)("(%s: %s) has our own message", async (code, _, told, attempts) => {
     await using fixture = await openFixture(database, { connections: 1 });
     const { failure, statement } = failing(code);
     const [outcome] = await together(fixture, [(tx) => tx.query(statement, "4242")]);
@@ -211,7 +212,7 @@ describe("an error of the database", () => {
     expect(await fixture.names()).toEqual(["afterwards"]);
   });
 
-  it.each(["55000", "57P03", "53300", "28000"])(
+  it.concurrent.each(["55000", "57P03", "53300", "28000"])(
     "(%s) to new connections is a 503 until it takes them",
     async (code) => {
       await using fixture = await openFixture(database, { connections: 1 });

@@ -41,25 +41,36 @@ export async function newTenant(
  * Creates a tenant as `cloakroom tenants create` does, in this process: 0.02 s on the shared server and 0.15 s on
  * another, while a command needs its own process. test/e2e/cli.test.ts runs the command itself.
  */
-export async function provisionedTenant(environment: Readonly<Record<string, string>>): Promise<ProvisionedTenant> {
-  if (environment.CLOAKROOM_DATA_DIR === inject("serverEnvironment").CLOAKROOM_DATA_DIR) {
-    sharedVault ??= openBeside(environment);
-    return provisionIn(await sharedVault);
-  }
-  await using vault = await openBeside(environment);
-  return await provisionIn(vault);
+export function provisionedTenant(environment: Readonly<Record<string, string>>): Promise<ProvisionedTenant> {
+  return withVault(environment, ({ database, rootKey }) =>
+    provisionTenant(database, rootKey, { name: "Test", ownerEmail: "owner@example.com" }),
+  );
 }
 
-/** The shared server's vault, open while a test file runs. */
+/** Works in the vault of a server with this environment, beside it, as a command does. */
+export async function withVault<T>(
+  environment: Readonly<Record<string, string>>,
+  work: (vault: Vault) => Promise<T>,
+): Promise<T> {
+  if (environment.CLOAKROOM_DATA_DIR === inject("serverEnvironment").CLOAKROOM_DATA_DIR) {
+    sharedVault ??= openBeside(environment);
+    return await work(await sharedVault);
+  }
+  await using vault = await openBeside(environment);
+  return await work(vault);
+}
+
+/** The shared server's vault, open while a test file runs; or, of files that share a process, while the process does. */
 let sharedVault: Promise<Vault> | undefined;
-afterAll(async () => (await sharedVault)?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  const vault = await sharedVault;
+  // The next file of this process opens its own.
+  sharedVault = undefined;
+  await vault?.[Symbol.asyncDispose]();
+});
 
 function openBeside(environment: Readonly<Record<string, string>>): Promise<Vault> {
   return openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock: systemClock });
-}
-
-function provisionIn({ database, rootKey }: Vault): Promise<ProvisionedTenant> {
-  return provisionTenant(database, rootKey, { name: "Test", ownerEmail: "owner@example.com" });
 }
 
 /** The tenant that a test's own server creates at its first start, by the key that it writes to a file. */

@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { inject, vi } from "vitest";
-import { systemClock } from "../../src/base/clock.js";
 import { isTenantId } from "../../src/base/ids.js";
 import { makeOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
-import { readConfig } from "../../src/settings/config.js";
-import { openVault } from "../../src/vault/vault.js";
 import { textOf } from "./mail.js";
 import type { Answer } from "./rest.js";
+import { withVault } from "./tenant.js";
 
 const AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
@@ -121,12 +119,12 @@ export async function operatorLink(
   environment: Environment = inject("serverEnvironment"),
 ): Promise<string> {
   if (!isTenantId(tenantId)) throw new Error("not the id of a tenant");
-  const config = readConfig(environment);
-  await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
-  const keys = await vault.keyring.of(tenantId);
-  const member = await vault.database.ordinary.run(tenantId, "unguarded", (tx) => memberWithAddress(tx, keys, email));
-  if (!member) throw new Error(`${email} is no member`);
-  return (await makeOperatorLink(vault, tenantId, member.id)).reveal();
+  return await withVault(environment, async (vault) => {
+    const keys = await vault.keyring.of(tenantId);
+    const member = await vault.database.ordinary.run(tenantId, "unguarded", (tx) => memberWithAddress(tx, keys, email));
+    if (!member) throw new Error(`${email} is no member`);
+    return (await makeOperatorLink(vault, tenantId, member.id)).reveal();
+  });
 }
 
 /** A browser in which a member is signed in, by a link of the operator. */

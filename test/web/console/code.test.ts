@@ -171,7 +171,7 @@ describe("a proxy", () => {
     await page.getByText("hidden from your role").waitFor();
     expect(await page.content()).not.toContain(body.key);
     for (const name of ["Save", "Run", "Delete"]) expect(await page.getByRole("button", { name }).count()).toBe(0);
-    await page.waitForLoadState("networkidle");
+    await console.settle();
     await console.expectAccessible();
     expect(console.wrongs).toEqual([]);
   });

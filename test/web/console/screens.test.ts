@@ -69,7 +69,7 @@ describe.each(ROLES)("for %s", (role) => {
     const { page, wrongs } = console;
     await console.go(path);
     await page.getByRole("heading", { level: 1, name }).waitFor();
-    await page.waitForLoadState("networkidle");
+    await console.settle();
     if (hidden.includes(name)) await page.getByText(`Your role ${role} may not call`).first().waitFor();
     await console.expectAccessible();
     expect(wrongs).toEqual([]);
@@ -87,7 +87,7 @@ describe.each(["light", "dark"] as const)("on a phone, %s", (scheme) => {
     const { page, wrongs } = console;
     await console.go(path);
     await page.getByRole("heading", { level: 1, name }).waitFor();
-    await page.waitForLoadState("networkidle");
+    await console.settle();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
     await console.expectAccessible();
     expect(wrongs).toEqual([]);

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { expect, inject } from "vitest";
-import { nextLink } from "../../../support/mail.js";
+import { newMember } from "../../../support/member.js";
 import type { TestTenant } from "../../../support/tenant.js";
 import { signedIn } from "../../../support/test-browser.js";
 
@@ -18,19 +19,17 @@ const NOTE_VIOLATIONS = `document.addEventListener("securitypolicyviolation", ({
   console.error(\`policy violation: \${violatedDirective} \${blockedURI} \${sample}\`);
 });`;
 
-let invited = 0;
+/** A response's effects take a few milliseconds to render and to send what follows from them. */
+const QUIET_MS = 100;
+const LOOK_MS = 10;
 
-/** The address of a member with a role, who is invited unless it is the OWNER. */
+/** The address of a member with a role; a new one unless it is the OWNER. */
 export async function memberOf(tenant: TestTenant, role: RoleName): Promise<string> {
   if (role === "OWNER") {
     const { body } = await tenant.manage("GET", "/tenants/self/owner");
     return String(body.user.email);
   }
-  const email = `console-${role.toLowerCase()}-${++invited}-${tenant.id.slice(-12)}@example.com`;
-  await tenant.manage("POST", "/tenants/self/invitations", { body: { email, role } });
-  const accepted = await fetch(await nextLink(email, 0), { method: "POST" });
-  expect(accepted.status).toBe(200);
-  return email;
+  return await newMember(tenant, role);
 }
 
 /** A console in a browser of its own, and what went wrong in it. */
@@ -41,6 +40,8 @@ export interface OpenConsole extends AsyncDisposable {
   readonly wrongs: readonly string[];
   /** Opens an address of the console, such as `/tokens?id=…`. */
   go(path: string): Promise<void>;
+  /** Waits until everything has loaded: no placeholder is left, and no request has been open for {@link QUIET_MS}. */
+  settle(): Promise<void>;
   /** Expects that axe finds nothing. Also while dialogs are open. */
   expectAccessible(): Promise<void>;
 }
@@ -67,7 +68,11 @@ export async function openBrowser(browser: Browser, options: Options = {}): Prom
   await page.addInitScript({ content: NOTE_VIOLATIONS });
   page.on("pageerror", (error) => note(`page error: ${error.stack}`));
   page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
+  const open = new Set<Request>();
+  page.on("requestfinished", (request) => open.delete(request));
+  page.on("requestfailed", (request) => open.delete(request));
   page.on("request", (request) => {
+    open.add(request);
     const { origin, protocol } = new URL(request.url());
     if (origin !== own && protocol !== "blob:" && protocol !== "about:") note(`request to ${request.url()}`);
   });
@@ -75,6 +80,10 @@ export async function openBrowser(browser: Browser, options: Options = {}): Prom
     ...{ page, context, wrongs },
     async go(path) {
       await page.goto(`${url}/console${path}`);
+    },
+    async settle() {
+      for (let quiet = 0; quiet < QUIET_MS; quiet = open.size > 0 ? 0 : quiet + LOOK_MS) await pause(LOOK_MS);
+      await expect.poll(() => page.locator(".skeleton").count()).toBe(0);
     },
     async expectAccessible() {
       await page.evaluate(AXE);
