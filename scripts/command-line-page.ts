@@ -15,13 +15,15 @@ const INTRODUCTION = `# Command line
 \`\`\`sh
 cloakroom login --url https://vault.example.com                          # asks for the key
 cloakroom login --url https://vault.example.com --with-key < key.txt     # without a terminal
+cloakroom login --url https://vault.example.com --device                 # as yourself, at the issuer of the vault
 cloakroom whoami
 \`\`\`
 
+\`--device\` signs you in under your own role, see [people.md](people.md#signing-in-from-a-terminal); \`logout\` ends it. Otherwise
 \`login\` checks the key and saves it with the address in \`$XDG_CONFIG_HOME/cloakroom/config.json\` (by default \`~/.config\`), which only
 its owner may read. \`--profile NAME\` keeps several. In CI set \`CLOAKROOM_URL\` and \`CLOAKROOM_API_KEY\` instead. Options win over the
 environment, and the environment over the default profile; a profile that \`--profile\` names wins over the environment. \`whoami\` shows
-where address and key come from. The key of a profile is never sent to another address than the profile's.
+where address and key come from. The key or sign-in of a profile is never sent to another address than the profile's.
 
 ## Values and secrets
 

@@ -7,6 +7,7 @@ const LIMITS = {
   address: { points: 5, duration: HOUR_SECONDS },
   network: { points: 20, duration: HOUR_SECONDS },
   openId: { points: 30, duration: 60 },
+  devicePoll: { points: 60, duration: 60 },
   vault: { points: 200, duration: 60 },
 } as const;
 
@@ -17,6 +18,7 @@ export class SignInLimits {
   readonly #address = new RateLimiterMemory({ ...LIMITS.address, keyPrefix: "address" });
   readonly #network = new RateLimiterMemory({ ...LIMITS.network, keyPrefix: "network" });
   readonly #openId = new RateLimiterMemory({ ...LIMITS.openId, keyPrefix: "openid" });
+  readonly #devicePoll = new RateLimiterMemory({ ...LIMITS.devicePoll, keyPrefix: "device" });
   readonly #vault = new RateLimiterMemory({ ...LIMITS.vault, keyPrefix: "vault" });
 
   /** Counts a link, and returns whether it may be sent. */
@@ -28,6 +30,14 @@ export class SignInLimits {
   /** Counts a sign-in at the issuer, which sends no mail. */
   allowsOpenId(network: string): Promise<boolean> {
     return this.#isWithinNetwork(this.#openId, network);
+  }
+
+  /**
+   * Counts a question to the issuer whether a device sign-in was confirmed. The limits of their beginnings bound the number
+   * of ids.
+   */
+  allowsDevicePoll(id: string): Promise<boolean> {
+    return isWithin(this.#devicePoll, id);
   }
 
   /**

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sign_ins.proto.
  */
 export const file_cloakroom_v1_sign_ins: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCJvChhHZXRTaWduSW5NZXRob2RzUmVzcG9uc2USDwoHbWV0aG9kcxgBIAMoCRIUCgxuZWVkc190ZW5hbnQYAiABKAgSGgoNb3BlbmlkX2lzc3VlchgDIAEoCUgAiAEBQhAKDl9vcGVuaWRfaXNzdWVyImUKF0Fza0ZvclNpZ25JbkxpbmtSZXF1ZXN0EhoKBWVtYWlsGAEgASgJQgu6SAjIAQFyAxjKAhIgCgl0ZW5hbnRfaWQYAiABKAlCCLpIBXIDsAEBSACIAQFCDAoKX3RlbmFudF9pZCIyChVUYWtlU2lnbkluTGlua1JlcXVlc3QSGQoEbGluaxgBIAEoCUILukgIyAEBcgMYyAEiSgoYQmVnaW5PcGVuSWRTaWduSW5SZXF1ZXN0EiAKCXRlbmFudF9pZBgBIAEoCUIIukgFcgOwAQFIAIgBAUIMCgpfdGVuYW50X2lkIjYKGUJlZ2luT3BlbklkU2lnbkluUmVzcG9uc2USGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkiDwoNV2hvQW1JUmVxdWVzdCKRAgoOV2hvQW1JUmVzcG9uc2USEQoJdGVuYW50X2lkGAEgASgJEhMKC3RlbmFudF9uYW1lGAIgASgJEhEKCW1lbWJlcl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhIKBWVtYWlsGAUgASgJSACIAQESFwoKZmlyc3RfbmFtZRgGIAEoCUgBiAEBEhYKCWxhc3RfbmFtZRgHIAEoCUgCiAEBEgwKBHJvbGUYCCABKAkSEgoKb3BlcmF0aW9ucxgJIAMoCRIlCgdzaWduX2luGAogASgLMhQuY2xvYWtyb29tLnYxLlNpZ25JbkIICgZfZW1haWxCDQoLX2ZpcnN0X25hbWVCDAoKX2xhc3RfbmFtZSKsAgoGU2lnbkluEgoKAmlkGAEgASgJEhEKCW1lbWJlcl9pZBgCIAEoCRIOCgZtZXRob2QYAyABKAkSDwoHYWRkcmVzcxgEIAEoCRIOCgZjbGllbnQYBSABKAkSDwoHY3VycmVudBgGIAEoCBIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2lkbGVfZW5kX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIyChNTd2l0Y2hUZW5hbnRSZXF1ZXN0EhsKCXRlbmFudF9pZBgBIAEoCUIIukgFcgOwAQEiRAoSTGlzdFNpZ25JbnNSZXF1ZXN0EiAKCW1lbWJlcl9pZBgBIAEoCUIIukgFcgOwAQFIAIgBAUIMCgpfbWVtYmVyX2lkIjkKE0xpc3RTaWduSW5zUmVzcG9uc2USIgoEZGF0YRgBIAMoCzIULmNsb2Frcm9vbS52MS5TaWduSW4iKAoQRW5kU2lnbkluUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiEAoOU2lnbk91dFJlcXVlc3Qy9AcKDVNpZ25JblNlcnZpY2USbwoQR2V0U2lnbkluTWV0aG9kcxIlLmNsb2Frcm9vbS52MS5HZXRTaWduSW5NZXRob2RzUmVxdWVzdBomLmNsb2Frcm9vbS52MS5HZXRTaWduSW5NZXRob2RzUmVzcG9uc2UiDIq1GAgYBFoEbm9uZRJiChBBc2tGb3JTaWduSW5MaW5rEiUuY2xvYWtyb29tLnYxLkFza0ZvclNpZ25JbkxpbmtSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ig+KtRgLGARAgCBaBG5vbmUSZAoOVGFrZVNpZ25JbkxpbmsSIy5jbG9ha3Jvb20udjEuVGFrZVNpZ25JbkxpbmtSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIg+KtRgLGARAgCBaBG5vbmUSdQoRQmVnaW5PcGVuSWRTaWduSW4SJi5jbG9ha3Jvb20udjEuQmVnaW5PcGVuSWRTaWduSW5SZXF1ZXN0GicuY2xvYWtyb29tLnYxLkJlZ2luT3BlbklkU2lnbkluUmVzcG9uc2UiD4q1GAsYBECAIFoEbm9uZRJqCgZXaG9BbUkSGy5jbG9ha3Jvb20udjEuV2hvQW1JUmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZSIlirUYIRgDWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhJ2CgxTd2l0Y2hUZW5hbnQSIS5jbG9ha3Jvb20udjEuU3dpdGNoVGVuYW50UmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZSIlirUYIRgDWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhJ5CgtMaXN0U2lnbklucxIgLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5jbG9ha3Jvb20udjEuTGlzdFNpZ25JbnNSZXNwb25zZSIlirUYIRgDWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhJqCglFbmRTaWduSW4SHi5jbG9ha3Jvb20udjEuRW5kU2lnbkluUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIlirUYIRgDWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUhJmCgdTaWduT3V0EhwuY2xvYWtyb29tLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSYgZwcm90bzM", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCJvChhHZXRTaWduSW5NZXRob2RzUmVzcG9uc2USDwoHbWV0aG9kcxgBIAMoCRIUCgxuZWVkc190ZW5hbnQYAiABKAgSGgoNb3BlbmlkX2lzc3VlchgDIAEoCUgAiAEBQhAKDl9vcGVuaWRfaXNzdWVyImUKF0Fza0ZvclNpZ25JbkxpbmtSZXF1ZXN0EhoKBWVtYWlsGAEgASgJQgu6SAjIAQFyAxjKAhIgCgl0ZW5hbnRfaWQYAiABKAlCCLpIBXIDsAEBSACIAQFCDAoKX3RlbmFudF9pZCIyChVUYWtlU2lnbkluTGlua1JlcXVlc3QSGQoEbGluaxgBIAEoCUILukgIyAEBcgMYyAEiSgoYQmVnaW5PcGVuSWRTaWduSW5SZXF1ZXN0EiAKCXRlbmFudF9pZBgBIAEoCUIIukgFcgOwAQFIAIgBAUIMCgpfdGVuYW50X2lkIjYKGUJlZ2luT3BlbklkU2lnbkluUmVzcG9uc2USGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkiSgoYQmVnaW5EZXZpY2VTaWduSW5SZXF1ZXN0EiAKCXRlbmFudF9pZBgBIAEoCUIIukgFcgOwAQFIAIgBAUIMCgpfdGVuYW50X2lkIrQBChlCZWdpbkRldmljZVNpZ25JblJlc3BvbnNlEhEKCXVzZXJfY29kZRgBIAEoCRIYChB2ZXJpZmljYXRpb25fdXJpGAIgASgJEiYKGXZlcmlmaWNhdGlvbl91cmlfY29tcGxldGUYAyABKAlIAIgBARISCgpleHBpcmVzX2luGAQgASgFEhAKCGludGVydmFsGAUgASgFQhwKGl92ZXJpZmljYXRpb25fdXJpX2NvbXBsZXRlIhgKFkVuZERldmljZVNpZ25JblJlcXVlc3QibgoXRW5kRGV2aWNlU2lnbkluUmVzcG9uc2USFgoMd2FpdF9zZWNvbmRzGAEgASgFSAASMQoJc2lnbmVkX2luGAIgASgLMhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlSABCCAoGcmVzdWx0Ig8KDVdob0FtSVJlcXVlc3QikQIKDldob0FtSVJlc3BvbnNlEhEKCXRlbmFudF9pZBgBIAEoCRITCgt0ZW5hbnRfbmFtZRgCIAEoCRIRCgltZW1iZXJfaWQYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRISCgVlbWFpbBgFIAEoCUgAiAEBEhcKCmZpcnN0X25hbWUYBiABKAlIAYgBARIWCglsYXN0X25hbWUYByABKAlIAogBARIMCgRyb2xlGAggASgJEhIKCm9wZXJhdGlvbnMYCSADKAkSJQoHc2lnbl9pbhgKIAEoCzIULmNsb2Frcm9vbS52MS5TaWduSW5CCAoGX2VtYWlsQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUirAIKBlNpZ25JbhIKCgJpZBgBIAEoCRIRCgltZW1iZXJfaWQYAiABKAkSDgoGbWV0aG9kGAMgASgJEg8KB2FkZHJlc3MYBCABKAkSDgoGY2xpZW50GAUgASgJEg8KB2N1cnJlbnQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtpZGxlX2VuZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMgoTU3dpdGNoVGVuYW50UmVxdWVzdBIbCgl0ZW5hbnRfaWQYASABKAlCCLpIBXIDsAEBIkQKEkxpc3RTaWduSW5zUmVxdWVzdBIgCgltZW1iZXJfaWQYASABKAlCCLpIBXIDsAEBSACIAQFCDAoKX21lbWJlcl9pZCI5ChNMaXN0U2lnbkluc1Jlc3BvbnNlEiIKBGRhdGEYASADKAsyFC5jbG9ha3Jvb20udjEuU2lnbkluIigKEEVuZFNpZ25JblJlcXVlc3QSFAoCaWQYASABKAlCCLpIBXIDsAEBIhAKDlNpZ25PdXRSZXF1ZXN0MtwJCg1TaWduSW5TZXJ2aWNlEm8KEEdldFNpZ25Jbk1ldGhvZHMSJS5jbG9ha3Jvb20udjEuR2V0U2lnbkluTWV0aG9kc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlIgyKtRgIGARaBG5vbmUSYgoQQXNrRm9yU2lnbkluTGluaxIlLmNsb2Frcm9vbS52MS5Bc2tGb3JTaWduSW5MaW5rUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIPirUYCxgEQIAgWgRub25lEmQKDlRha2VTaWduSW5MaW5rEiMuY2xvYWtyb29tLnYxLlRha2VTaWduSW5MaW5rUmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZSIPirUYCxgEQIAgWgRub25lEnUKEUJlZ2luT3BlbklkU2lnbkluEiYuY2xvYWtyb29tLnYxLkJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBonLmNsb2Frcm9vbS52MS5CZWdpbk9wZW5JZFNpZ25JblJlc3BvbnNlIg+KtRgLGARAgCBaBG5vbmUSdQoRQmVnaW5EZXZpY2VTaWduSW4SJi5jbG9ha3Jvb20udjEuQmVnaW5EZXZpY2VTaWduSW5SZXF1ZXN0GicuY2xvYWtyb29tLnYxLkJlZ2luRGV2aWNlU2lnbkluUmVzcG9uc2UiD4q1GAsYBECAIFoEbm9uZRJvCg9FbmREZXZpY2VTaWduSW4SJC5jbG9ha3Jvb20udjEuRW5kRGV2aWNlU2lnbkluUmVxdWVzdBolLmNsb2Frcm9vbS52MS5FbmREZXZpY2VTaWduSW5SZXNwb25zZSIPirUYCxgEQIAgWgRub25lEmoKBldob0FtSRIbLmNsb2Frcm9vbS52MS5XaG9BbUlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEnYKDFN3aXRjaFRlbmFudBIhLmNsb2Frcm9vbS52MS5Td2l0Y2hUZW5hbnRSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEnkKC0xpc3RTaWduSW5zEiAuY2xvYWtyb29tLnYxLkxpc3RTaWduSW5zUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1Jlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEmoKCUVuZFNpZ25JbhIeLmNsb2Frcm9vbS52MS5FbmRTaWduSW5SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEmYKB1NpZ25PdXQSHC5jbG9ha3Jvb20udjEuU2lnbk91dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVJiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.GetSignInMethodsRequest
@@ -146,6 +146,116 @@ export const BeginOpenIdSignInResponseSchema: GenMessage<BeginOpenIdSignInRespon
   messageDesc(file_cloakroom_v1_sign_ins, 5);
 
 /**
+ * @generated from message cloakroom.v1.BeginDeviceSignInRequest
+ */
+export type BeginDeviceSignInRequest = Message<"cloakroom.v1.BeginDeviceSignInRequest"> & {
+  /**
+   * Required if the vault has several tenants.
+   *
+   * @generated from field: optional string tenant_id = 1;
+   */
+  tenantId?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInRequest.
+ * Use `create(BeginDeviceSignInRequestSchema)` to create a new message.
+ */
+export const BeginDeviceSignInRequestSchema: GenMessage<BeginDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 6);
+
+/**
+ * @generated from message cloakroom.v1.BeginDeviceSignInResponse
+ */
+export type BeginDeviceSignInResponse = Message<"cloakroom.v1.BeginDeviceSignInResponse"> & {
+  /**
+   * What the person types on the issuer's page.
+   *
+   * @generated from field: string user_code = 1;
+   */
+  userCode: string;
+
+  /**
+   * The issuer's page, to open on any device.
+   *
+   * @generated from field: string verification_uri = 2;
+   */
+  verificationUri: string;
+
+  /**
+   * The same with the code in it.
+   *
+   * @generated from field: optional string verification_uri_complete = 3;
+   */
+  verificationUriComplete?: string | undefined;
+
+  /**
+   * Seconds until the code ends.
+   *
+   * @generated from field: int32 expires_in = 4;
+   */
+  expiresIn: number;
+
+  /**
+   * Seconds to wait before each EndDeviceSignIn.
+   *
+   * @generated from field: int32 interval = 5;
+   */
+  interval: number;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInResponse.
+ * Use `create(BeginDeviceSignInResponseSchema)` to create a new message.
+ */
+export const BeginDeviceSignInResponseSchema: GenMessage<BeginDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 7);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInRequest
+ */
+export type EndDeviceSignInRequest = Message<"cloakroom.v1.EndDeviceSignInRequest"> & {
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInRequest.
+ * Use `create(EndDeviceSignInRequestSchema)` to create a new message.
+ */
+export const EndDeviceSignInRequestSchema: GenMessage<EndDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 8);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInResponse
+ */
+export type EndDeviceSignInResponse = Message<"cloakroom.v1.EndDeviceSignInResponse"> & {
+  /**
+   * @generated from oneof cloakroom.v1.EndDeviceSignInResponse.result
+   */
+  result: {
+    /**
+     * The person has not confirmed yet: how many seconds to wait before asking again.
+     *
+     * @generated from field: int32 wait_seconds = 1;
+     */
+    value: number;
+    case: "waitSeconds";
+  } | {
+    /**
+     * @generated from field: cloakroom.v1.WhoAmIResponse signed_in = 2;
+     */
+    value: WhoAmIResponse;
+    case: "signedIn";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInResponse.
+ * Use `create(EndDeviceSignInResponseSchema)` to create a new message.
+ */
+export const EndDeviceSignInResponseSchema: GenMessage<EndDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 9);
+
+/**
  * @generated from message cloakroom.v1.WhoAmIRequest
  */
 export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
@@ -156,7 +266,7 @@ export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
  * Use `create(WhoAmIRequestSchema)` to create a new message.
  */
 export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 6);
+  messageDesc(file_cloakroom_v1_sign_ins, 10);
 
 /**
  * @generated from message cloakroom.v1.WhoAmIResponse
@@ -222,7 +332,7 @@ export type WhoAmIResponse = Message<"cloakroom.v1.WhoAmIResponse"> & {
  * Use `create(WhoAmIResponseSchema)` to create a new message.
  */
 export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 7);
+  messageDesc(file_cloakroom_v1_sign_ins, 11);
 
 /**
  * A person's sign-in in one browser.
@@ -241,7 +351,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
   memberId: string;
 
   /**
-   * link, operator or openid.
+   * link, operator, openid or device.
    *
    * @generated from field: string method = 3;
    */
@@ -298,7 +408,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
  * Use `create(SignInSchema)` to create a new message.
  */
 export const SignInSchema: GenMessage<SignIn> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 8);
+  messageDesc(file_cloakroom_v1_sign_ins, 12);
 
 /**
  * @generated from message cloakroom.v1.SwitchTenantRequest
@@ -315,7 +425,7 @@ export type SwitchTenantRequest = Message<"cloakroom.v1.SwitchTenantRequest"> & 
  * Use `create(SwitchTenantRequestSchema)` to create a new message.
  */
 export const SwitchTenantRequestSchema: GenMessage<SwitchTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 9);
+  messageDesc(file_cloakroom_v1_sign_ins, 13);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsRequest
@@ -334,7 +444,7 @@ export type ListSignInsRequest = Message<"cloakroom.v1.ListSignInsRequest"> & {
  * Use `create(ListSignInsRequestSchema)` to create a new message.
  */
 export const ListSignInsRequestSchema: GenMessage<ListSignInsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 10);
+  messageDesc(file_cloakroom_v1_sign_ins, 14);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsResponse
@@ -351,7 +461,7 @@ export type ListSignInsResponse = Message<"cloakroom.v1.ListSignInsResponse"> & 
  * Use `create(ListSignInsResponseSchema)` to create a new message.
  */
 export const ListSignInsResponseSchema: GenMessage<ListSignInsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 11);
+  messageDesc(file_cloakroom_v1_sign_ins, 15);
 
 /**
  * @generated from message cloakroom.v1.EndSignInRequest
@@ -368,7 +478,7 @@ export type EndSignInRequest = Message<"cloakroom.v1.EndSignInRequest"> & {
  * Use `create(EndSignInRequestSchema)` to create a new message.
  */
 export const EndSignInRequestSchema: GenMessage<EndSignInRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 12);
+  messageDesc(file_cloakroom_v1_sign_ins, 16);
 
 /**
  * @generated from message cloakroom.v1.SignOutRequest
@@ -381,11 +491,11 @@ export type SignOutRequest = Message<"cloakroom.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 13);
+  messageDesc(file_cloakroom_v1_sign_ins, 17);
 
 /**
- * Sign-in of members, for browsers. Its calls are POST requests over Connect from the vault's own pages, with the header
- * X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
+ * Sign-in of members, for browsers and the command line. Its calls are POST requests over Connect from the vault's own pages,
+ * with the header X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
  *
  * @generated from service cloakroom.v1.SignInService
  */
@@ -429,6 +539,28 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof BeginOpenIdSignInRequestSchema;
     output: typeof BeginOpenIdSignInResponseSchema;
+  },
+  /**
+   * Begins a sign-in at the issuer from a program without a browser, such as a terminal: the device flow of RFC 8628. The
+   * person confirms the code on another device.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.BeginDeviceSignIn
+   */
+  beginDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof BeginDeviceSignInRequestSchema;
+    output: typeof BeginDeviceSignInResponseSchema;
+  },
+  /**
+   * Signs in once the person has confirmed the code, in the program that began. Until then the response is only when to ask
+   * again.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.EndDeviceSignIn
+   */
+  endDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof EndDeviceSignInRequestSchema;
+    output: typeof EndDeviceSignInResponseSchema;
   },
   /**
    * Who is signed in, and what the role allows.

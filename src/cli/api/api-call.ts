@@ -4,6 +4,7 @@ import type { CommandArguments } from "./command-arguments.js";
 import { type Credentials, findCredentials } from "./credentials.js";
 import { clientNamesOf } from "./field-names.js";
 import { Output } from "./output.js";
+import { OWN_PAGE_HEADERS } from "./own-page-headers.js";
 import { confirm } from "./prompt.js";
 import { parseJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
 
@@ -140,10 +141,13 @@ export class ApiCall implements AsyncDisposable {
   }
 }
 
-/** A client with these credentials. */
-export function clientFor({ url, key, caFile }: Pick<Credentials, "url" | "key" | "caFile">): Cloakroom {
+/** A client that acts as an application or a person. */
+export function clientFor({ url, caFile, identity }: Omit<Credentials, "urlFrom">): Cloakroom {
   const tls = caFile === undefined ? {} : { tls: { ca: readFile("ca_file", caFile) } };
-  return new Cloakroom({ baseUrl: url, apiKey: key, ...tls });
+  if (identity.kind === "key") return new Cloakroom({ baseUrl: url, apiKey: identity.key, ...tls });
+  // The client would take it by itself, and the vault refuses a key together with a sign-in.
+  delete process.env.CLOAKROOM_API_KEY;
+  return new Cloakroom({ baseUrl: url, headers: { ...OWN_PAGE_HEADERS, cookie: identity.cookie }, ...tls });
 }
 
 function entryOf(flag: string, text: string): readonly [name: string, value: string] {

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sign_ins.proto.
  */
 export const file_cloakroom_v1_sign_ins: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCJvChhHZXRTaWduSW5NZXRob2RzUmVzcG9uc2USDwoHbWV0aG9kcxgBIAMoCRIUCgxuZWVkc190ZW5hbnQYAiABKAgSGgoNb3BlbmlkX2lzc3VlchgDIAEoCUgAiAEBQhAKDl9vcGVuaWRfaXNzdWVyIk4KF0Fza0ZvclNpZ25JbkxpbmtSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEhYKCXRlbmFudF9pZBgCIAEoCUgAiAEBQgwKCl90ZW5hbnRfaWQiJQoVVGFrZVNpZ25JbkxpbmtSZXF1ZXN0EgwKBGxpbmsYASABKAkiQAoYQmVnaW5PcGVuSWRTaWduSW5SZXF1ZXN0EhYKCXRlbmFudF9pZBgBIAEoCUgAiAEBQgwKCl90ZW5hbnRfaWQiNgoZQmVnaW5PcGVuSWRTaWduSW5SZXNwb25zZRIZChFhdXRob3JpemF0aW9uX3VybBgBIAEoCSIPCg1XaG9BbUlSZXF1ZXN0IpECCg5XaG9BbUlSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEwoLdGVuYW50X25hbWUYAiABKAkSEQoJbWVtYmVyX2lkGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEgoFZW1haWwYBSABKAlIAIgBARIXCgpmaXJzdF9uYW1lGAYgASgJSAGIAQESFgoJbGFzdF9uYW1lGAcgASgJSAKIAQESDAoEcm9sZRgIIAEoCRISCgpvcGVyYXRpb25zGAkgAygJEiUKB3NpZ25faW4YCiABKAsyFC5jbG9ha3Jvb20udjEuU2lnbkluQggKBl9lbWFpbEINCgtfZmlyc3RfbmFtZUIMCgpfbGFzdF9uYW1lIqwCCgZTaWduSW4SCgoCaWQYASABKAkSEQoJbWVtYmVyX2lkGAIgASgJEg4KBm1ldGhvZBgDIAEoCRIPCgdhZGRyZXNzGAQgASgJEg4KBmNsaWVudBgFIAEoCRIPCgdjdXJyZW50GAYgASgIEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLaWRsZV9lbmRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIigKE1N3aXRjaFRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIjoKEkxpc3RTaWduSW5zUmVxdWVzdBIWCgltZW1iZXJfaWQYASABKAlIAIgBAUIMCgpfbWVtYmVyX2lkIjkKE0xpc3RTaWduSW5zUmVzcG9uc2USIgoEZGF0YRgBIAMoCzIULmNsb2Frcm9vbS52MS5TaWduSW4iHgoQRW5kU2lnbkluUmVxdWVzdBIKCgJpZBgBIAEoCSIQCg5TaWduT3V0UmVxdWVzdDLwBQoNU2lnbkluU2VydmljZRJhChBHZXRTaWduSW5NZXRob2RzEiUuY2xvYWtyb29tLnYxLkdldFNpZ25Jbk1ldGhvZHNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkdldFNpZ25Jbk1ldGhvZHNSZXNwb25zZRJRChBBc2tGb3JTaWduSW5MaW5rEiUuY2xvYWtyb29tLnYxLkFza0ZvclNpZ25JbkxpbmtSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ElMKDlRha2VTaWduSW5MaW5rEiMuY2xvYWtyb29tLnYxLlRha2VTaWduSW5MaW5rUmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZRJkChFCZWdpbk9wZW5JZFNpZ25JbhImLmNsb2Frcm9vbS52MS5CZWdpbk9wZW5JZFNpZ25JblJlcXVlc3QaJy5jbG9ha3Jvb20udjEuQmVnaW5PcGVuSWRTaWduSW5SZXNwb25zZRJDCgZXaG9BbUkSGy5jbG9ha3Jvb20udjEuV2hvQW1JUmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZRJPCgxTd2l0Y2hUZW5hbnQSIS5jbG9ha3Jvb20udjEuU3dpdGNoVGVuYW50UmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZRJSCgtMaXN0U2lnbklucxIgLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5jbG9ha3Jvb20udjEuTGlzdFNpZ25JbnNSZXNwb25zZRJDCglFbmRTaWduSW4SHi5jbG9ha3Jvb20udjEuRW5kU2lnbkluUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI/CgdTaWduT3V0EhwuY2xvYWtyb29tLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCJvChhHZXRTaWduSW5NZXRob2RzUmVzcG9uc2USDwoHbWV0aG9kcxgBIAMoCRIUCgxuZWVkc190ZW5hbnQYAiABKAgSGgoNb3BlbmlkX2lzc3VlchgDIAEoCUgAiAEBQhAKDl9vcGVuaWRfaXNzdWVyIk4KF0Fza0ZvclNpZ25JbkxpbmtSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEhYKCXRlbmFudF9pZBgCIAEoCUgAiAEBQgwKCl90ZW5hbnRfaWQiJQoVVGFrZVNpZ25JbkxpbmtSZXF1ZXN0EgwKBGxpbmsYASABKAkiQAoYQmVnaW5PcGVuSWRTaWduSW5SZXF1ZXN0EhYKCXRlbmFudF9pZBgBIAEoCUgAiAEBQgwKCl90ZW5hbnRfaWQiNgoZQmVnaW5PcGVuSWRTaWduSW5SZXNwb25zZRIZChFhdXRob3JpemF0aW9uX3VybBgBIAEoCSJAChhCZWdpbkRldmljZVNpZ25JblJlcXVlc3QSFgoJdGVuYW50X2lkGAEgASgJSACIAQFCDAoKX3RlbmFudF9pZCK0AQoZQmVnaW5EZXZpY2VTaWduSW5SZXNwb25zZRIRCgl1c2VyX2NvZGUYASABKAkSGAoQdmVyaWZpY2F0aW9uX3VyaRgCIAEoCRImChl2ZXJpZmljYXRpb25fdXJpX2NvbXBsZXRlGAMgASgJSACIAQESEgoKZXhwaXJlc19pbhgEIAEoBRIQCghpbnRlcnZhbBgFIAEoBUIcChpfdmVyaWZpY2F0aW9uX3VyaV9jb21wbGV0ZSIYChZFbmREZXZpY2VTaWduSW5SZXF1ZXN0Im4KF0VuZERldmljZVNpZ25JblJlc3BvbnNlEhYKDHdhaXRfc2Vjb25kcxgBIAEoBUgAEjEKCXNpZ25lZF9pbhgCIAEoCzIcLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZUgAQggKBnJlc3VsdCIPCg1XaG9BbUlSZXF1ZXN0IpECCg5XaG9BbUlSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEwoLdGVuYW50X25hbWUYAiABKAkSEQoJbWVtYmVyX2lkGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEgoFZW1haWwYBSABKAlIAIgBARIXCgpmaXJzdF9uYW1lGAYgASgJSAGIAQESFgoJbGFzdF9uYW1lGAcgASgJSAKIAQESDAoEcm9sZRgIIAEoCRISCgpvcGVyYXRpb25zGAkgAygJEiUKB3NpZ25faW4YCiABKAsyFC5jbG9ha3Jvb20udjEuU2lnbkluQggKBl9lbWFpbEINCgtfZmlyc3RfbmFtZUIMCgpfbGFzdF9uYW1lIqwCCgZTaWduSW4SCgoCaWQYASABKAkSEQoJbWVtYmVyX2lkGAIgASgJEg4KBm1ldGhvZBgDIAEoCRIPCgdhZGRyZXNzGAQgASgJEg4KBmNsaWVudBgFIAEoCRIPCgdjdXJyZW50GAYgASgIEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLaWRsZV9lbmRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIigKE1N3aXRjaFRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIjoKEkxpc3RTaWduSW5zUmVxdWVzdBIWCgltZW1iZXJfaWQYASABKAlIAIgBAUIMCgpfbWVtYmVyX2lkIjkKE0xpc3RTaWduSW5zUmVzcG9uc2USIgoEZGF0YRgBIAMoCzIULmNsb2Frcm9vbS52MS5TaWduSW4iHgoQRW5kU2lnbkluUmVxdWVzdBIKCgJpZBgBIAEoCSIQCg5TaWduT3V0UmVxdWVzdDK2BwoNU2lnbkluU2VydmljZRJhChBHZXRTaWduSW5NZXRob2RzEiUuY2xvYWtyb29tLnYxLkdldFNpZ25Jbk1ldGhvZHNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkdldFNpZ25Jbk1ldGhvZHNSZXNwb25zZRJRChBBc2tGb3JTaWduSW5MaW5rEiUuY2xvYWtyb29tLnYxLkFza0ZvclNpZ25JbkxpbmtSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ElMKDlRha2VTaWduSW5MaW5rEiMuY2xvYWtyb29tLnYxLlRha2VTaWduSW5MaW5rUmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZRJkChFCZWdpbk9wZW5JZFNpZ25JbhImLmNsb2Frcm9vbS52MS5CZWdpbk9wZW5JZFNpZ25JblJlcXVlc3QaJy5jbG9ha3Jvb20udjEuQmVnaW5PcGVuSWRTaWduSW5SZXNwb25zZRJkChFCZWdpbkRldmljZVNpZ25JbhImLmNsb2Frcm9vbS52MS5CZWdpbkRldmljZVNpZ25JblJlcXVlc3QaJy5jbG9ha3Jvb20udjEuQmVnaW5EZXZpY2VTaWduSW5SZXNwb25zZRJeCg9FbmREZXZpY2VTaWduSW4SJC5jbG9ha3Jvb20udjEuRW5kRGV2aWNlU2lnbkluUmVxdWVzdBolLmNsb2Frcm9vbS52MS5FbmREZXZpY2VTaWduSW5SZXNwb25zZRJDCgZXaG9BbUkSGy5jbG9ha3Jvb20udjEuV2hvQW1JUmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZRJPCgxTd2l0Y2hUZW5hbnQSIS5jbG9ha3Jvb20udjEuU3dpdGNoVGVuYW50UmVxdWVzdBocLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZRJSCgtMaXN0U2lnbklucxIgLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5jbG9ha3Jvb20udjEuTGlzdFNpZ25JbnNSZXNwb25zZRJDCglFbmRTaWduSW4SHi5jbG9ha3Jvb20udjEuRW5kU2lnbkluUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRI/CgdTaWduT3V0EhwuY2xvYWtyb29tLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.GetSignInMethodsRequest
@@ -144,6 +144,116 @@ export const BeginOpenIdSignInResponseSchema: GenMessage<BeginOpenIdSignInRespon
   messageDesc(file_cloakroom_v1_sign_ins, 5);
 
 /**
+ * @generated from message cloakroom.v1.BeginDeviceSignInRequest
+ */
+export type BeginDeviceSignInRequest = Message<"cloakroom.v1.BeginDeviceSignInRequest"> & {
+  /**
+   * Required if the vault has several tenants.
+   *
+   * @generated from field: optional string tenant_id = 1;
+   */
+  tenantId?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInRequest.
+ * Use `create(BeginDeviceSignInRequestSchema)` to create a new message.
+ */
+export const BeginDeviceSignInRequestSchema: GenMessage<BeginDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 6);
+
+/**
+ * @generated from message cloakroom.v1.BeginDeviceSignInResponse
+ */
+export type BeginDeviceSignInResponse = Message<"cloakroom.v1.BeginDeviceSignInResponse"> & {
+  /**
+   * What the person types on the issuer's page.
+   *
+   * @generated from field: string user_code = 1;
+   */
+  userCode: string;
+
+  /**
+   * The issuer's page, to open on any device.
+   *
+   * @generated from field: string verification_uri = 2;
+   */
+  verificationUri: string;
+
+  /**
+   * The same with the code in it.
+   *
+   * @generated from field: optional string verification_uri_complete = 3;
+   */
+  verificationUriComplete?: string | undefined;
+
+  /**
+   * Seconds until the code ends.
+   *
+   * @generated from field: int32 expires_in = 4;
+   */
+  expiresIn: number;
+
+  /**
+   * Seconds to wait before each EndDeviceSignIn.
+   *
+   * @generated from field: int32 interval = 5;
+   */
+  interval: number;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInResponse.
+ * Use `create(BeginDeviceSignInResponseSchema)` to create a new message.
+ */
+export const BeginDeviceSignInResponseSchema: GenMessage<BeginDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 7);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInRequest
+ */
+export type EndDeviceSignInRequest = Message<"cloakroom.v1.EndDeviceSignInRequest"> & {
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInRequest.
+ * Use `create(EndDeviceSignInRequestSchema)` to create a new message.
+ */
+export const EndDeviceSignInRequestSchema: GenMessage<EndDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 8);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInResponse
+ */
+export type EndDeviceSignInResponse = Message<"cloakroom.v1.EndDeviceSignInResponse"> & {
+  /**
+   * @generated from oneof cloakroom.v1.EndDeviceSignInResponse.result
+   */
+  result: {
+    /**
+     * The person has not confirmed yet: how many seconds to wait before asking again.
+     *
+     * @generated from field: int32 wait_seconds = 1;
+     */
+    value: number;
+    case: "waitSeconds";
+  } | {
+    /**
+     * @generated from field: cloakroom.v1.WhoAmIResponse signed_in = 2;
+     */
+    value: WhoAmIResponse;
+    case: "signedIn";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInResponse.
+ * Use `create(EndDeviceSignInResponseSchema)` to create a new message.
+ */
+export const EndDeviceSignInResponseSchema: GenMessage<EndDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 9);
+
+/**
  * @generated from message cloakroom.v1.WhoAmIRequest
  */
 export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
@@ -154,7 +264,7 @@ export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
  * Use `create(WhoAmIRequestSchema)` to create a new message.
  */
 export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 6);
+  messageDesc(file_cloakroom_v1_sign_ins, 10);
 
 /**
  * @generated from message cloakroom.v1.WhoAmIResponse
@@ -220,7 +330,7 @@ export type WhoAmIResponse = Message<"cloakroom.v1.WhoAmIResponse"> & {
  * Use `create(WhoAmIResponseSchema)` to create a new message.
  */
 export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 7);
+  messageDesc(file_cloakroom_v1_sign_ins, 11);
 
 /**
  * A person's sign-in in one browser.
@@ -239,7 +349,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
   memberId: string;
 
   /**
-   * link, operator or openid.
+   * link, operator, openid or device.
    *
    * @generated from field: string method = 3;
    */
@@ -296,7 +406,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
  * Use `create(SignInSchema)` to create a new message.
  */
 export const SignInSchema: GenMessage<SignIn> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 8);
+  messageDesc(file_cloakroom_v1_sign_ins, 12);
 
 /**
  * @generated from message cloakroom.v1.SwitchTenantRequest
@@ -313,7 +423,7 @@ export type SwitchTenantRequest = Message<"cloakroom.v1.SwitchTenantRequest"> & 
  * Use `create(SwitchTenantRequestSchema)` to create a new message.
  */
 export const SwitchTenantRequestSchema: GenMessage<SwitchTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 9);
+  messageDesc(file_cloakroom_v1_sign_ins, 13);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsRequest
@@ -332,7 +442,7 @@ export type ListSignInsRequest = Message<"cloakroom.v1.ListSignInsRequest"> & {
  * Use `create(ListSignInsRequestSchema)` to create a new message.
  */
 export const ListSignInsRequestSchema: GenMessage<ListSignInsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 10);
+  messageDesc(file_cloakroom_v1_sign_ins, 14);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsResponse
@@ -349,7 +459,7 @@ export type ListSignInsResponse = Message<"cloakroom.v1.ListSignInsResponse"> & 
  * Use `create(ListSignInsResponseSchema)` to create a new message.
  */
 export const ListSignInsResponseSchema: GenMessage<ListSignInsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 11);
+  messageDesc(file_cloakroom_v1_sign_ins, 15);
 
 /**
  * @generated from message cloakroom.v1.EndSignInRequest
@@ -366,7 +476,7 @@ export type EndSignInRequest = Message<"cloakroom.v1.EndSignInRequest"> & {
  * Use `create(EndSignInRequestSchema)` to create a new message.
  */
 export const EndSignInRequestSchema: GenMessage<EndSignInRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 12);
+  messageDesc(file_cloakroom_v1_sign_ins, 16);
 
 /**
  * @generated from message cloakroom.v1.SignOutRequest
@@ -379,11 +489,11 @@ export type SignOutRequest = Message<"cloakroom.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 13);
+  messageDesc(file_cloakroom_v1_sign_ins, 17);
 
 /**
- * Sign-in of members, for browsers. Its calls are POST requests over Connect from the vault's own pages, with the header
- * X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
+ * Sign-in of members, for browsers and the command line. Its calls are POST requests over Connect from the vault's own pages,
+ * with the header X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
  *
  * @generated from service cloakroom.v1.SignInService
  */
@@ -427,6 +537,28 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof BeginOpenIdSignInRequestSchema;
     output: typeof BeginOpenIdSignInResponseSchema;
+  },
+  /**
+   * Begins a sign-in at the issuer from a program without a browser, such as a terminal: the device flow of RFC 8628. The
+   * person confirms the code on another device.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.BeginDeviceSignIn
+   */
+  beginDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof BeginDeviceSignInRequestSchema;
+    output: typeof BeginDeviceSignInResponseSchema;
+  },
+  /**
+   * Signs in once the person has confirmed the code, in the program that began. Until then the response is only when to ask
+   * again.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.EndDeviceSignIn
+   */
+  endDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof EndDeviceSignInRequestSchema;
+    output: typeof EndDeviceSignInResponseSchema;
   },
   /**
    * Who is signed in, and what the role allows.
