@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import Provider from "oidc-provider";
@@ -229,6 +229,16 @@ describe("cloakroom login --device", () => {
   ])("%j ends with %i", async (args, code, message) => {
     const result = await login("ada", ...args);
     expect(result).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
+  });
+
+  it("logout removes the profile also where the vault does not answer, and says that the sign-in is not ended", async () => {
+    const other = newDirectory();
+    const profiles = join(other, "cloakroom", "config.json");
+    mkdirSync(join(other, "cloakroom"));
+    writeFileSync(profiles, '{"default":{"url":"http://127.0.0.1:9","sign_in":"a=b"}}', { mode: 0o600 });
+    const { code, stderr } = await cloakroom({ XDG_CONFIG_HOME: other }, "logout");
+    expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringContaining("ends by itself") });
+    expect(readFileSync(profiles, "utf8")).toBe("{}\n");
   });
 
   it("says where people cannot sign in like this", async () => {

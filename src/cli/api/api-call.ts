@@ -22,10 +22,19 @@ export class ApiCall implements AsyncDisposable {
   constructor(given: CommandArguments, signal: AbortSignal) {
     this.#given = given;
     this.signal = signal;
-    this.output = new Output({ json: this.isSet("json"), query: this.text("query") });
+    const quiet = this.isSet("quiet");
+    const other = ["json", "query"].find((flag) => this.isSet(flag));
+    if (quiet && other !== undefined) throw new UsageError(`Give one of --quiet and --${other}.`);
+    const color = !this.isSet("no-color");
+    this.output = new Output({ json: this.isSet("json"), query: this.text("query"), quiet, color });
   }
 
-  /** An argument by its place. The command's table makes all of them required. */
+  /** An argument that may be absent, by its place. */
+  optionalArgument(index: number): string | undefined {
+    return this.#given.positionals[index];
+  }
+
+  /** An argument by its place, which the command's table requires. */
   argument(index: number): string {
     const value = this.#given.positionals[index];
     if (value === undefined) throw new UsageError("An argument is missing.");
@@ -123,6 +132,11 @@ export class ApiCall implements AsyncDisposable {
   get client(): Cloakroom {
     this.#client ??= clientFor(this.credentials());
     return this.#client;
+  }
+
+  /** Options of calls about a person's sign-in. */
+  signInOptions() {
+    return { signal: this.signal, timeout: this.options().timeout };
   }
 
   /** Options of each call to the vault. */

@@ -63,9 +63,13 @@ export const logout: Action = async (call) => {
 async function endSignIn(call: ApiCall, { url, ca_file, sign_in }: Extract<Profile, { readonly sign_in: string }>) {
   const { SignInClient } = await import("./sign-in-client.js");
   try {
-    await new SignInClient({ url, caFile: ca_file }, call.signal, sign_in).signOut();
+    await new SignInClient({ url, caFile: ca_file }, call.signInOptions(), sign_in).signOut();
   } catch (error) {
-    if (!(error instanceof CloakroomError) || error.code !== "unauthenticated") throw error;
+    if (error instanceof CloakroomError && error.code === "unauthenticated") return;
+    process.stderr.write(
+      "The profile is removed. The sign-in ends by itself, 15 minutes after its last use at most.\n",
+    );
+    throw error;
   }
 }
 
@@ -73,7 +77,7 @@ export const whoami: Action = async (call) => {
   const { url, urlFrom, caFile, identity } = call.credentials();
   if (identity.kind === "person") {
     const { SignInClient } = await import("./sign-in-client.js");
-    const person = await new SignInClient({ url, caFile }, call.signal, identity.cookie).whoAmI();
+    const person = await new SignInClient({ url, caFile }, call.signInOptions(), identity.cookie).whoAmI();
     return call.output.one({ url, urlFrom, signInFrom: identity.from, ...shownPerson(person) });
   }
   const { key, from: keyFrom } = identity;

@@ -10,6 +10,13 @@ import { readFile } from "./standard-input.js";
 
 const TIMEOUT_MS = 30_000;
 
+interface SignInOptions {
+  /** Aborted at Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** Milliseconds for each call. Default 30,000. */
+  readonly timeout?: number | undefined;
+}
+
 /** Calls of {@link SignInService}, with the cookies that a browser would keep. */
 export class SignInClient {
   readonly #client: Client<typeof SignInService>;
@@ -17,14 +24,14 @@ export class SignInClient {
   readonly #cookies = new Map<string, string>();
 
   /** @param cookie of a sign-in, if there is one already. @throws {CloakroomError} for an address without TLS. */
-  constructor({ url, caFile }: VaultAddress, signal: AbortSignal, cookie?: string) {
+  constructor({ url, caFile }: VaultAddress, { signal, timeout = TIMEOUT_MS }: SignInOptions, cookie?: string) {
     // Checks the address, as for every other call.
     clientFor({ url, caFile, identity: { kind: "person", cookie: "", from: "" } });
     this.#signal = signal;
     if (cookie !== undefined) this.#keep(cookie);
     const tls = caFile === undefined ? {} : { nodeOptions: { ca: readFile("ca_file", caFile) } };
     const transport = createConnectTransport({
-      ...{ baseUrl: url, httpVersion: "1.1", ...tls, defaultTimeoutMs: TIMEOUT_MS, interceptors: [this.#cookieJar()] },
+      ...{ baseUrl: url, httpVersion: "1.1", ...tls, defaultTimeoutMs: timeout, interceptors: [this.#cookieJar()] },
     });
     this.#client = createClient(SignInService, transport);
   }
