@@ -4,6 +4,8 @@ import type { Action } from "./command.js";
 import { readStandardInput } from "./standard-input.js";
 import { textOf } from "./text-table.js";
 
+/** The last step is the permissions that an application has beside its rules. */
+const WITHOUT_RULE = { permissions: "those without a rule" };
 const COLUMNS = ["priority", "container", "transform", "permissions", "outcome"];
 
 export const explainAccess: Action = async (call) => {
@@ -17,9 +19,9 @@ export const explainAccess: Action = async (call) => {
     if (call.output.isForPeople) {
       const { name = "", transform, keys } = explained;
       const verdict = transform === undefined ? "is denied" : `is allowed (${transform})`;
-      call.output.line(`${permission} ${verdict} for the application ${textOf(name)}, which has ${keys} keys.`);
+      call.output.line(`${permission} ${verdict} for the application ${textOf(name)} (keys: ${keys}).`);
       call.output.list(
-        explained.steps.map(({ rule, outcome }) => ({ ...rule, outcome })),
+        explained.steps.map(({ rule = WITHOUT_RULE, outcome }) => ({ ...rule, outcome })),
         COLUMNS,
       );
     } else call.output.one(explained);
