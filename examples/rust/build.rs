@@ -3,7 +3,7 @@
 use prost::Message;
 use prost_types::FileDescriptorSet;
 
-const DESCRIPTORS: &str = "gen/cloakroom.binpb";
+const DESCRIPTORS: &str = "cloakroom.binpb";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed={DESCRIPTORS}");
