@@ -70,7 +70,7 @@ describe("cloakroom access explain", () => {
     [["nope", "--container", "/"], 1, "application_id"],
     [["01900000-0000-7000-8000-000000000000", "--container", "/"], 5, ""],
     [["APPLICATION", "--container", "/", "--permission", "x"], 1, "permission"],
-    [["APPLICATION", "TOKEN"], 6, "permission"],
+    [["APPLICATION", "TOKEN"], 6, "token:read"],
     [["APPLICATION", "TOKEN", "--container", "/"], 2, "either TOKEN or --container"],
     [["APPLICATION"], 2, "either TOKEN or --container"],
     [[], 2, "APPLICATION is missing"],
