@@ -15,13 +15,15 @@ const INTRODUCTION = `# Command line
 \`\`\`sh
 cloakroom login --url https://vault.example.com                          # asks for the key
 cloakroom login --url https://vault.example.com --with-key < key.txt     # without a terminal
+cloakroom login --url https://vault.example.com --device                 # as yourself, at the issuer of the vault
 cloakroom whoami
 \`\`\`
 
+\`--device\` signs you in under your own role, see [people.md](people.md#signing-in-from-a-terminal); \`logout\` ends it. Otherwise
 \`login\` checks the key and saves it with the address in \`$XDG_CONFIG_HOME/cloakroom/config.json\` (by default \`~/.config\`), which only
 its owner may read. \`--profile NAME\` keeps several. In CI set \`CLOAKROOM_URL\` and \`CLOAKROOM_API_KEY\` instead. Options win over the
 environment, and the environment over the default profile; a profile that \`--profile\` names wins over the environment. \`whoami\` shows
-where address and key come from. The key of a profile is never sent to another address than the profile's.
+where address and key come from. The key or sign-in of a profile is never sent to another address than the profile's.
 
 ## Values and secrets
 
@@ -40,7 +42,10 @@ Data of tokens is shown with \`--reveal\` only, as far as the rules of the key a
 Results go to standard output, everything else to standard error. Lists are tables as wide as the terminal; without a terminal they have
 no header, and tabs separate the columns. \`--json\` prints JSON in the names of the REST API: one document, or with \`--all\` one per line.
 \`--query\` prints a part of it: \`id\`, \`card.last4\`, \`[0].id\`, \`[].id\`. With \`--json\` an error is one JSON object with \`code\`, \`message\`,
-\`fields\` and \`trace_id\`.
+\`fields\` and \`trace_id\`. \`--quiet\` prints ids only, one per line.
+
+Characters that could steer a terminal are replaced, and escaped in JSON. \`--query\` on one text, into a file or a pipe, prints it as it is.
+Terminals get colors, unless \`--no-color\` is given or \`NO_COLOR\` is set.
 
 ## Completion
 
@@ -49,6 +54,8 @@ cloakroom completion bash > ~/.local/share/bash-completion/completions/cloakroom
 cloakroom completion zsh > "\${fpath[1]}/_cloakroom"
 cloakroom completion fish > ~/.config/fish/completions/cloakroom.fish
 \`\`\`
+
+For an id it asks the vault for the newest 50, and waits for a second at most; such a list of tokens leaves a row in the log.
 `;
 
 /** The text of docs/command-line.md. */

@@ -1,13 +1,16 @@
 import type { ApiCommand } from "./api/command.js";
 import { API_COMMANDS } from "./api/commands.js";
-import { completionScript, completionsOf } from "./api/completion.js";
+import { argumentAt, completionScript, completionsOf } from "./api/completion.js";
 import { commandHelp, overview } from "./api/help.js";
 import { suggestionFor } from "./api/suggestion.js";
 import { OPERATOR_COMMANDS } from "./operator-commands.js";
+import { printable } from "./printable.js";
 import { versionLine } from "./version.js";
 
 const WRONG_CALL = 2;
 
+// A program that reads the output, such as head, may end first.
+process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
 await run(process.argv.slice(2));
 
 /** Runs the command that the arguments name, and loads only what it needs. */
@@ -15,7 +18,7 @@ async function run(args: readonly string[]): Promise<void> {
   const [first, second, third] = args;
   if (first === undefined || ["--help", "-h"].includes(first)) return print(overview());
   if (["--version", "-V", "version"].includes(first)) return print(versionLine(args.includes("--json")));
-  if (first === "__complete") return print(completionsOf(args.slice(second === "--" ? 2 : 1)).join("\n"));
+  if (first === "__complete") return complete(args.slice(second === "--" ? 2 : 1));
   if (first === "completion") return printCompletion(second);
   if (first === "help") return second === undefined ? print(overview()) : help(second, third);
   const command = apiCommandOf(args);
@@ -26,6 +29,13 @@ async function run(args: readonly string[]): Promise<void> {
   }
   if (OPERATOR_COMMANDS.some(({ name }) => isNamed(name, args))) return runOperatorCommand(first);
   return refuse(args);
+}
+
+async function complete(words: readonly string[]): Promise<void> {
+  const argument = argumentAt(words);
+  if (!argument) return print(completionsOf(words).join("\n"));
+  const { completeId } = await import("./api/id-completion.js");
+  print((await completeId(argument)).join("\n"));
 }
 
 /** A noun with options means its list: `cloakroom logs --follow`. */
@@ -71,7 +81,7 @@ function refuse(args: readonly string[]): void {
   const close = closestCommand(words, names);
   const hint = close === undefined ? "" : ` Did you mean: cloakroom ${close}?`;
   if (isGroup || close === undefined) process.stderr.write(`${overview(group)}\n`);
-  process.stderr.write(`There is no command "${words.join(" ")}".${hint}\n`);
+  process.stderr.write(`There is no command "${printable(words.join(" "))}".${hint}\n`);
   process.exitCode = WRONG_CALL;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Names and summaries of the commands in command-line.ts, for help, completion and suggestions: loading all of those
- * takes a third of a second. test/cli/operator-commands.test.ts compares both.
+ * Names and summaries of the commands in operator-actions.ts, for help, completion and suggestions: loading all of those
+ * takes a third of a second. test/cli/command-table.test.ts compares both.
  */
 export const OPERATOR_COMMANDS: readonly { readonly name: string; readonly summary: string }[] = [
   { name: "serve", summary: "Start the server (with an embedded database unless DATABASE_URL is set)" },

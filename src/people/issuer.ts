@@ -9,6 +9,11 @@ import {
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
+  genericGrantRequest,
+  initiateDeviceAuthorization,
+  ResponseBodyError,
+  type TokenEndpointResponse,
+  type TokenEndpointResponseHelpers,
 } from "openid-client";
 import { Fault } from "../base/fault.js";
 import type { Sensitive } from "../crypto/sensitive.js";
@@ -40,6 +45,24 @@ export interface Claims {
   readonly lastName: string | undefined;
 }
 
+/** A sign-in that a person confirms on another device (RFC 8628). */
+export interface DeviceCodes {
+  /** What the vault asks the issuer with. */
+  readonly deviceCode: string;
+  /** What the person types at {@link page}. */
+  readonly userCode: string;
+  readonly page: string;
+  /** The page with the code in it. */
+  readonly pageWithCode: string | undefined;
+  readonly expiresInSeconds: number;
+  readonly intervalSeconds: number;
+}
+
+const SCOPE = "openid email profile";
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+/** Of issuers that name no interval (RFC 8628, 3.2). */
+const INTERVAL_SECONDS = 5;
+
 /** An OpenID Connect issuer. It is discovered at the first use: one that is down does not keep the server from starting. */
 export class Issuer {
   readonly #client: OpenIdClient;
@@ -58,7 +81,7 @@ export class Issuer {
   /** The page to send a browser to: code flow with PKCE. @throws {Fault} unavailable while the issuer is. */
   async authorizationUrl(redirectUri: string, { state, nonce, verifier }: Checks): Promise<string> {
     const url = buildAuthorizationUrl(await this.#discovered(), {
-      ...{ redirect_uri: redirectUri, scope: "openid email profile", state, nonce },
+      ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
     });
@@ -74,20 +97,46 @@ export class Issuer {
     const configuration = await this.#discovered();
     const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
     const tokens = await authorizationCodeGrant(configuration, callback, checks).catch(refused);
-    const identity = tokens.claims();
-    if (!identity) throw new Fault("permission_denied", "The issuer sent no ID token. Sign in again.");
-    // Issuers may leave the address out of the ID token (OpenID Connect Core 1.0, 5.4).
-    const hasAddress = identity.email !== undefined || !configuration.serverMetadata().userinfo_endpoint;
-    const claims = hasAddress
-      ? identity
-      : await fetchUserInfo(configuration, tokens.access_token, identity.sub).catch(refused);
-    const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+    return claimsIn(configuration, tokens);
+  }
+
+  /** Begins the device flow. @throws {Fault} unprocessable if the issuer does not offer it to this server. */
+  async beginDevice(): Promise<DeviceCodes> {
+    const configuration = await this.#discovered();
+    if (!configuration.serverMetadata().device_authorization_endpoint) throw noDeviceFlow();
+    const begun = await initiateDeviceAuthorization(configuration, { scope: SCOPE }).catch((error: unknown) => {
+      if (error instanceof ResponseBodyError) throw noDeviceFlow(error);
+      return refused(error);
+    });
     return {
-      ...{ issuer: identity.iss, subject: identity.sub },
-      // Some issuers send the text "true", which says nothing about how careful they are.
-      email: claims.email_verified === true ? text(claims.email) : undefined,
-      ...{ firstName: text(claims.given_name), lastName: text(claims.family_name) },
+      deviceCode: begun.device_code,
+      userCode: begun.user_code,
+      page: webAddress(begun.verification_uri),
+      pageWithCode: begun.verification_uri_complete && webAddress(begun.verification_uri_complete),
+      expiresInSeconds: begun.expires_in,
+      intervalSeconds: begun.interval ?? INTERVAL_SECONDS,
     };
+  }
+
+  /**
+   * Asks once whether the person has confirmed the code.
+   * @throws {Fault} unavailable while the issuer is; permission_denied if the person refused, the code is over, or for any
+   * other answer.
+   */
+  async deviceClaims(deviceCode: Sensitive<string>): Promise<Claims | "pending" | "slow_down"> {
+    const configuration = await this.#discovered();
+    try {
+      const tokens = await genericGrantRequest(configuration, DEVICE_GRANT, { device_code: deviceCode.reveal() });
+      return await claimsIn(configuration, tokens);
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      const code = error instanceof ResponseBodyError ? error.error : undefined;
+      if (code === "authorization_pending") return "pending";
+      if (code === "slow_down") return "slow_down";
+      if (code === "access_denied") throw new Fault("permission_denied", "The sign-in was refused at the issuer.");
+      if (code === "expired_token") throw new Fault("permission_denied", "The code is over. Begin again.");
+      return refused(error);
+    }
   }
 
   #discovered(): Promise<Configuration> {
@@ -109,6 +158,39 @@ export class Issuer {
       [customFetch]: issuerFetch(this.#agents),
     });
   }
+}
+
+/** What a valid ID token, or else the issuer's user info, says of the person. */
+async function claimsIn(
+  configuration: Configuration,
+  tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,
+): Promise<Claims> {
+  const identity = tokens.claims();
+  if (!identity) throw new Fault("permission_denied", "The issuer sent no ID token. Sign in again.");
+  // Issuers may leave the address out of the ID token (OpenID Connect Core 1.0, 5.4).
+  const hasAddress = identity.email !== undefined || !configuration.serverMetadata().userinfo_endpoint;
+  const claims = hasAddress
+    ? identity
+    : await fetchUserInfo(configuration, tokens.access_token, identity.sub).catch(refused);
+  const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+  return {
+    ...{ issuer: identity.iss, subject: identity.sub },
+    // Some issuers send the text "true", which says nothing about how careful they are.
+    email: claims.email_verified === true ? text(claims.email) : undefined,
+    ...{ firstName: text(claims.given_name), lastName: text(claims.family_name) },
+  };
+}
+
+/** The page of an issuer, which people open. @throws {Fault} permission_denied for another kind of address. */
+function webAddress(text: string): string {
+  const url = URL.parse(text);
+  if (url && ["https:", "http:"].includes(url.protocol)) return url.href;
+  return refused(new Error("the issuer's page for codes has no web address"));
+}
+
+function noDeviceFlow(cause?: unknown): Fault {
+  const text = "The issuer offers this server no sign-in by device code. The operator can enable it at the issuer.";
+  return new Fault("unprocessable", text, { cause });
 }
 
 function refused(error: unknown): never {

@@ -1,24 +1,18 @@
 import { randomNonce, randomPKCECodeVerifier, randomState } from "openid-client";
 import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
-import type { AuditContext } from "../audit/audit-context.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { acceptInvitationOfAddress } from "../store/invitation-links.js";
-import { type MemberRow, readMember } from "../store/members.js";
 import { useSignInRequest } from "../store/sign-in-requests.js";
 import { readTenant } from "../store/tenants.js";
 import type { OrdinaryTransaction } from "../store/transaction.js";
-import { makeMember } from "../tenancy/accept-invitation.js";
-import { openEmail } from "../tenancy/invitation.js";
-import { emailTerm } from "../tenancy/profile.js";
-import { admitMember, type SignInStep } from "./admit-member.js";
-import { bindIdentity, memberWithIdentity } from "./identity.js";
-import type { Checks, Claims, Issuer } from "./issuer.js";
+import type { SignInStep } from "./admit-member.js";
+import type { Checks, Issuer } from "./issuer.js";
+import { signInAs, unlessTenantIsGone } from "./issuer-sign-in.js";
 import type { SignInLimits } from "./sign-in-limits.js";
-import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
+import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
@@ -55,7 +49,7 @@ export class OpenIdSignIn {
     }
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
     const url = await issuer.authorizationUrl(this.#redirectUri(), checks);
-    const keys = await keyring.of(tenantId).catch(unlessGone);
+    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
@@ -75,16 +69,13 @@ export class OpenIdSignIn {
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
     const { tenantId } = cookie;
-    const keys = await keyring.of(tenantId).catch(unlessGone);
+    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
     const checks = await database.ordinary.run(tenantId, "unguarded", (tx) => useRequest(tx, keys, cookie));
     if (!checks) throw notBegunHere();
     // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.
     const claims = await issuer.claimsOf(new URL(`${this.#redirectUri()}?${query}`), checks);
     return database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      const member = await memberFor(tx, keys, claims, visit.context);
-      if (!member) throw notInvited();
-      const identity = { issuer: claims.issuer, subject: claims.subject };
-      return admitMember(tx, keys, member, "openid", visit, { identity });
+      return signInAs(tx, keys, claims, "openid", visit);
     });
   }
 
@@ -107,51 +98,6 @@ function checksIn({ state, nonce, verifier }: JsonObject): Checks {
   return { state: String(state), nonce: String(nonce), verifier: String(verifier) };
 }
 
-/** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */
-async function memberFor(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  claims: Claims,
-  context: AuditContext,
-): Promise<MemberRow | null> {
-  const identity = { issuer: claims.issuer, subject: claims.subject };
-  const known = await memberWithIdentity(tx, keys, identity);
-  if (known) return known;
-  const { email } = claims;
-  if (email === undefined) {
-    throw new Fault("permission_denied", "The issuer has not verified your e-mail address.");
-  }
-  const member = (await memberWithAddress(tx, keys, email)) ?? (await acceptedBy(tx, keys, email, claims, context));
-  if (!member) return null;
-  return (await bindIdentity(tx, keys, member.id, identity)) ? member : null;
-}
-
-/** Makes a member of an invited person. */
-async function acceptedBy(
-  tx: OrdinaryTransaction,
-  keys: TenantKeys,
-  email: string,
-  { firstName, lastName }: Claims,
-  context: AuditContext,
-): Promise<MemberRow | null> {
-  const memberId = newUuid();
-  const invitation = await tx.query(acceptInvitationOfAddress, { term: emailTerm(keys, email), member_id: memberId });
-  if (!invitation) return null;
-  const invited = openEmail(keys, tx.tenantId, invitation);
-  if (invited.toLowerCase() !== email.toLowerCase()) return null;
-  const names = { ...(firstName ? { firstName } : {}), ...(lastName ? { lastName } : {}) };
-  makeMember(tx, keys, memberId, invitation, { profile: { email: invited, ...names }, context });
-  return tx.query(readMember, memberId);
-}
-
 function notBegunHere(): Fault {
   return new Fault("permission_denied", "This sign-in was not begun in this browser, or is over. Begin again.");
-}
-
-function notInvited(): Fault {
-  return new Fault("permission_denied", "You are not a member. Ask an OWNER or ADMIN for an invitation.");
-}
-
-function unlessGone(error: unknown): never {
-  throw error instanceof Fault && error.code === "unauthenticated" ? notFound("tenant") : error;
 }

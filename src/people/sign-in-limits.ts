@@ -11,6 +11,7 @@ const LIMITS = {
   network: { points: 20, duration: HOUR_SECONDS },
   openId: { points: 30, duration: 60 },
   passkey: { points: 10, duration: 60 },
+  devicePoll: { points: 60, duration: 60 },
   vault: { points: 200, duration: 60 },
 } as const;
 
@@ -22,6 +23,7 @@ export class SignInLimits {
   readonly #network = new RateLimiterMemory({ ...LIMITS.network, keyPrefix: "network" });
   readonly #openId = new RateLimiterMemory({ ...LIMITS.openId, keyPrefix: "openid" });
   readonly #passkey = new RateLimiterMemory({ ...LIMITS.passkey, keyPrefix: "passkey" });
+  readonly #devicePoll = new RateLimiterMemory({ ...LIMITS.devicePoll, keyPrefix: "device" });
   readonly #vault = new RateLimiterMemory({ ...LIMITS.vault, keyPrefix: "vault" });
 
   /** Counts a link, and returns whether it may be sent. */
@@ -38,6 +40,14 @@ export class SignInLimits {
   /** Counts a challenge of a passkey for a sign-in, or for one that waits: each has proved a first factor. */
   allowsPasskey(signInId: string): Promise<boolean> {
     return isWithin(this.#passkey, signInId);
+  }
+
+  /**
+   * Counts a question to the issuer whether a device sign-in was confirmed. The limits of their beginnings bound the number
+   * of ids.
+   */
+  allowsDevicePoll(id: string): Promise<boolean> {
+    return isWithin(this.#devicePoll, id);
   }
 
   /**

@@ -20,8 +20,8 @@ import type { Visit } from "./visit.js";
 const LIFETIME_MS = 12 * 60 * 60_000;
 export const SIGN_IN_SECONDS = LIFETIME_MS / 1_000;
 
-/** How a person signed in: by a mailed link, by a link of the operator, at an OpenID Connect issuer. */
-export const METHODS = ["link", "operator", "openid"] as const;
+/** How a person signed in: by a mailed link, by a link of the operator, at an OpenID Connect issuer, there by a device code. */
+export const METHODS = ["link", "operator", "openid", "device"] as const;
 export type SignInMethod = (typeof METHODS)[number];
 
 /** An account at an OpenID Connect issuer. */

@@ -2,6 +2,7 @@ import { createVisits, type Visits } from "../api/browser/visits.js";
 import { clientReader, peerReader } from "../api/client-address.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { DeviceSignIn } from "../people/device-sign-in.js";
 import { Issuer } from "../people/issuer.js";
 import { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { PersonAuthenticator } from "../people/person-authenticator.js";
@@ -36,9 +37,9 @@ export function composePeople({ vault, config, clock, agents, address }: PeopleP
   const { database, keyring, ownerAddress } = vault;
   const { trustedProxies, signInIdleMs: idleMs } = config;
   const limits = new SignInLimits();
-  const openId =
-    config.openId &&
-    new OpenIdSignIn({ database, keyring, limits, issuer: new Issuer(config.openId, agents), address });
+  const issuer = config.openId && new Issuer(config.openId, agents);
+  const openId = issuer && new OpenIdSignIn({ database, keyring, limits, issuer, address });
+  const device = issuer && new DeviceSignIn({ database, keyring, limits, issuer });
   return {
     authenticator: new PersonAuthenticator(database, keyring, clock, idleMs),
     visits: createVisits({
@@ -46,7 +47,7 @@ export function composePeople({ vault, config, clock, agents, address }: PeopleP
     }),
     methods: [
       ...signInService({
-        ...{ database, keyring, limits, openId, idleMs, services: SERVICES },
+        ...{ database, keyring, limits, openId, device, idleMs, services: SERVICES },
         soleTenant: new SoleTenant(ownerAddress),
       }),
       ...passkeyService({ database, keyring, limits, idleMs, services: SERVICES, address }),

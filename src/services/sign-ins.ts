@@ -3,10 +3,11 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { personOf } from "../access/caller.js";
 import { randomText } from "../access/secret-text.js";
-import { invalid } from "../base/fault.js";
+import { Fault, invalid } from "../base/fault.js";
 import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { SignInStep } from "../people/admit-member.js";
+import type { DeviceSignIn } from "../people/device-sign-in.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
 import { SIGN_IN_SECONDS } from "../people/sign-in.js";
@@ -30,6 +31,8 @@ export interface SignInServiceParts {
   readonly soleTenant: Pick<SoleTenant, "find">;
   /** Absent: the operator has configured no issuer. */
   readonly openId: OpenIdSignIn | undefined;
+  /** Absent with `openId`. */
+  readonly device: DeviceSignIn | undefined;
   /** Time without a request after which a sign-in ends, in milliseconds. */
   readonly idleMs: number;
   /** Every service, for the operations of a role. */
@@ -37,7 +40,7 @@ export interface SignInServiceParts {
 }
 
 export function signInService(parts: SignInServiceParts): ServedMethod[] {
-  return [...beginnings(parts), ...ofOneself(parts), ...lists(parts)];
+  return [...beginnings(parts), ...deviceSignIn(parts), ...ofOneself(parts), ...lists(parts)];
 }
 
 /** Methods of people who are not signed in yet. */
@@ -69,6 +72,35 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
       const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), visit);
       reply.setCookie({ name: "openid", value: cookie, maxAge: REQUEST_SECONDS });
       return { authorizationUrl: url };
+    }),
+  ];
+}
+
+/** Methods of a program without a browser whose person is not signed in yet. */
+function deviceSignIn(parts: SignInServiceParts): ServedMethod[] {
+  const { method } = SignInService;
+  const required = (): DeviceSignIn => {
+    if (parts.device) return parts.device;
+    throw new Fault(
+      "unprocessable",
+      "The operator of this server has configured no issuer, so there are no device codes.",
+    );
+  };
+  return [
+    serve(method.beginDeviceSignIn, async (request, { visit, reply }) => {
+      const begun = await required().begin(await tenantOf(parts, request.tenantId), visit);
+      reply.setCookie({ name: "openid", value: begun.cookie, maxAge: REQUEST_SECONDS });
+      return {
+        ...{ userCode: begun.userCode, verificationUri: begun.page },
+        ...(begun.pageWithCode === undefined ? {} : { verificationUriComplete: begun.pageWithCode }),
+        ...{ expiresIn: begun.expiresInSeconds, interval: begun.intervalSeconds },
+      };
+    }),
+    serve(method.endDeviceSignIn, async (_request, { visit, reply }) => {
+      const ended = await required().end(visit);
+      return "waitSeconds" in ended
+        ? { result: { case: "waitSeconds" as const, value: ended.waitSeconds } }
+        : { result: { case: "signedIn" as const, value: await showStarted(parts, reply, ended) } };
     }),
   ];
 }

@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { commandLinePage } from "../../scripts/command-line-page.js";
 import { flagsOf } from "../../src/cli/api/command.js";
 import { API_COMMANDS } from "../../src/cli/api/commands.js";
-import { completionsOf } from "../../src/cli/api/completion.js";
+import { argumentAt, completionsOf } from "../../src/cli/api/completion.js";
+import { OPERATOR_ACTIONS } from "../../src/cli/operator-actions.js";
 import { OPERATOR_COMMANDS } from "../../src/cli/operator-commands.js";
 
 describe("the tables of commands", () => {
@@ -24,10 +23,9 @@ describe("the tables of commands", () => {
     }
   });
 
-  it("list the operators' commands as command-line.ts has them", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ["dist/src/cli/command-line.js", "--help"]);
-    const lines = [...stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2,}(.*)$/gm)];
-    expect(OPERATOR_COMMANDS).toEqual(lines.map(([, name, summary]) => ({ name, summary })));
+  it("list the operators' commands as operator-actions.ts has them", async () => {
+    const loaded = [...OPERATOR_ACTIONS].map(async ([name, load]) => ({ name, summary: (await load()).summary }));
+    expect(OPERATOR_COMMANDS).toEqual(await Promise.all(loaded));
   });
 
   it("are what docs/command-line.md says", () => {
@@ -57,5 +55,30 @@ describe("completionsOf", () => {
     [["nope", ""], []],
   ])("%j continues with %j", (words, found) => {
     expect(completionsOf(words)).toEqual(found);
+  });
+});
+
+describe("argumentAt", () => {
+  it.each([
+    [["tokens", "get", "01"], { before: [], start: "01" }],
+    [["tokens", "get", "--reveal", ""], { before: [], start: "" }],
+    [
+      ["app-keys", "get", "--profile", "a", "b", "c"],
+      { before: ["b"], start: "c", options: new Map([["profile", "a"]]) },
+    ],
+    [["tokens", "get", "--url=http://x", ""], { options: new Map([["url", "http://x"]]) }],
+  ])("%j is in an argument", (words, argument) => {
+    expect(argumentAt(words)).toMatchObject(argument);
+  });
+
+  it.each([
+    [["tokens", "get"]],
+    [["tokens", "get", "a", ""]],
+    [["tokens", "get", "--re"]],
+    [["tokens", "get", "--query", ""]],
+    [["tokens", "list", ""]],
+    [["nope", ""]],
+  ])("%j is not", (words) => {
+    expect(argumentAt(words)).toBeUndefined();
   });
 });

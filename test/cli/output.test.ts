@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
 import { partOf } from "../../src/cli/api/result-path.js";
 import { tableLines, textOf } from "../../src/cli/api/text-table.js";
+import { printableJson } from "../../src/cli/printable.js";
 
 describe("tableLines", () => {
   const rows = [
@@ -23,6 +24,16 @@ describe("tableLines", () => {
 
   it("has no control characters of the names that people gave", () => {
     expect(textOf("a\u001b[2Jb\nc")).toBe("a\ufffd[2Jb\ufffdc");
+    expect(textOf("\u009b2J \u202eevil\u2066")).toBe("\ufffd2J \ufffdevil\ufffd");
+  });
+});
+
+describe("printableJson", () => {
+  it("escapes what could steer a terminal, and is the same JSON", () => {
+    const value = { name: "a\u001b[2J\u009b\u007f\u202e\u2028 ü 😀", list: ["\n"] };
+    const text = printableJson(value);
+    expect(text).toMatch(/^[^\p{Cc}\u202e\u2028]*$/u);
+    expect(JSON.parse(text)).toEqual(value);
   });
 });
 

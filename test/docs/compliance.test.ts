@@ -5,7 +5,7 @@ import { newUuid, VAULT } from "../../src/base/ids.js";
 import { NAMES } from "../../src/settings/environment.js";
 
 const PAGES = ["docs/compliance/pci-dss.md", "docs/audit-export.md"];
-const commands = [...readFileSync("src/cli/command-line.ts", "utf8").matchAll(/^ {2}\["([a-z -]+)", async/gm)].map(
+const commands = [...readFileSync("src/cli/operator-actions.ts", "utf8").matchAll(/^ {2}\["([a-z -]+)", async/gm)].map(
   ([, name]) => name,
 );
 const codeOf = (page: string) => [...readFileSync(page, "utf8").matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);

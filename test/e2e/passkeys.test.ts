@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Role } from "../../src/access/role.js";
+import { newMember } from "../support/member.js";
 import {
   addPasskey,
   callPasskeys,
-  newMember,
   memberWithPasskey as newMemberWithPasskey,
   passkeyOrigin,
   provePasskey,
@@ -17,8 +18,8 @@ const ORIGIN = passkeyOrigin();
 
 let tenant: TestTenant;
 
-const member = (role?: string) => newMember(tenant, role);
-const memberWithPasskey = (role?: string) => newMemberWithPasskey(tenant, role);
+const member = (role?: Role) => newMember(tenant, role);
+const memberWithPasskey = (role?: Role) => newMemberWithPasskey(tenant, role);
 
 /** A browser whose sign-in waits for a passkey. */
 async function waiting(email: string): Promise<TestBrowser> {

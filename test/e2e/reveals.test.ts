@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { memberWithPasskey, newMember } from "../support/passkeys.js";
+import { newMember } from "../support/member.js";
+import { memberWithPasskey } from "../support/passkeys.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { signedIn, type TestBrowser } from "../support/test-browser.js";
 

@@ -27,8 +27,8 @@ beforeAll(async () => {
 const METHODS: readonly DescMethod[] = SERVICES.flatMap(({ methods }) => methods);
 /** Those for which a person signs in, and the one that would end the sign-in of the test. */
 const UNTRIED = [
-  ...["GetSignInMethods", "AskForSignInLink", "TakeSignInLink", "BeginOpenIdSignIn", "SignOut"],
-  ...["BeginPasskeySignIn", "FinishPasskeySignIn"],
+  ...["GetSignInMethods", "AskForSignInLink", "TakeSignInLink", "BeginOpenIdSignIn"],
+  ...["BeginPasskeySignIn", "FinishPasskeySignIn", "BeginDeviceSignIn", "EndDeviceSignIn", "SignOut"],
 ];
 
 describe("each operation", () => {

@@ -13,7 +13,7 @@ let members = 0;
  * The address of a new member of a tenant on the shared server, created in this process: an invitation waits a second
  * for its message. test/e2e/invitation-page.test.ts goes that way.
  */
-export async function newMember(tenant: TestTenant, role: Role): Promise<string> {
+export async function newMember(tenant: TestTenant, role: Role = "ADMIN"): Promise<string> {
   const { id: tenantId } = tenant;
   if (!isTenantId(tenantId)) throw new Error("not the id of a tenant");
   members += 1;
@@ -24,7 +24,7 @@ export async function newMember(tenant: TestTenant, role: Role): Promise<string>
       const id = newUuid();
       tx.enqueue(insertMember, {
         ...{ id, user_id: newUuid(), role, created_by: null, email_term: emailTerm(keys, email) },
-        profile: sealProfile(keys, tenantId, id, { email }, role),
+        profile: sealProfile(keys, tenantId, id, { email }, { role }),
       });
       writeLog(tx, logEntry(undefined, "member", id, "create"));
     });

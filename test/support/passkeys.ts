@@ -1,5 +1,6 @@
 import { inject } from "vitest";
-import { nextLink } from "./mail.js";
+import type { Role } from "../../src/access/role.js";
+import { newMember } from "./member.js";
 import type { Answer } from "./rest.js";
 import { type Forgery, SoftwareAuthenticator } from "./software-authenticator.js";
 import type { TestTenant } from "./tenant.js";
@@ -40,19 +41,8 @@ export async function provePasskey(
   });
 }
 
-let invited = 0;
-
-/** The address of a new member. */
-export async function newMember(tenant: TestTenant, role = "ADMIN"): Promise<string> {
-  const email = `passkey-${++invited}-${tenant.id.slice(-12)}@example.com`;
-  await tenant.manage("POST", "/tenants/self/invitations", { body: { email, role } });
-  const { status } = await fetch(await nextLink(email, 0), { method: "POST" });
-  if (status !== 200) throw new Error(`accepting an invitation answered ${status}`);
-  return email;
-}
-
 /** A member with a passkey, who has just proved it. */
-export async function memberWithPasskey(tenant: TestTenant, role?: string) {
+export async function memberWithPasskey(tenant: TestTenant, role?: Role) {
   const email = await newMember(tenant, role);
   const browser = await signedIn(tenant.id, email);
   const authenticator = new SoftwareAuthenticator(passkeyOrigin());

@@ -9,6 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   chromium: "chromium",
   curl: "curl",
   jq: "jq",
+  script: "bsdutils",
 };
 
 /** A missing program, and the test files that need it. */

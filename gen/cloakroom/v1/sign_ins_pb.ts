@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sign_ins.proto.
  */
 export const file_cloakroom_v1_sign_ins: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCKHAQoYR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEg8KB21ldGhvZHMYASADKAkSFAoMbmVlZHNfdGVuYW50GAIgASgIEhoKDW9wZW5pZF9pc3N1ZXIYAyABKAlIAIgBARIWCg5hd2FpdHNfcGFzc2tleRgEIAEoCEIQCg5fb3BlbmlkX2lzc3VlciJlChdBc2tGb3JTaWduSW5MaW5rUmVxdWVzdBIaCgVlbWFpbBgBIAEoCUILukgIyAEBcgMYygISIAoJdGVuYW50X2lkGAIgASgJQgi6SAVyA7ABAUgAiAEBQgwKCl90ZW5hbnRfaWQiMgoVVGFrZVNpZ25JbkxpbmtSZXF1ZXN0EhkKBGxpbmsYASABKAlCC7pICMgBAXIDGMgBIkoKGEJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBIgCgl0ZW5hbnRfaWQYASABKAlCCLpIBXIDsAEBSACIAQFCDAoKX3RlbmFudF9pZCI2ChlCZWdpbk9wZW5JZFNpZ25JblJlc3BvbnNlEhkKEWF1dGhvcml6YXRpb25fdXJsGAEgASgJIg8KDVdob0FtSVJlcXVlc3Qi7wIKDldob0FtSVJlc3BvbnNlEhEKCXRlbmFudF9pZBgBIAEoCRITCgt0ZW5hbnRfbmFtZRgCIAEoCRIRCgltZW1iZXJfaWQYAyABKAkSDwoHdXNlcl9pZBgEIAEoCRISCgVlbWFpbBgFIAEoCUgAiAEBEhcKCmZpcnN0X25hbWUYBiABKAlIAYgBARIWCglsYXN0X25hbWUYByABKAlIAogBARIMCgRyb2xlGAggASgJEhIKCm9wZXJhdGlvbnMYCSADKAkSJQoHc2lnbl9pbhgKIAEoCzIULmNsb2Frcm9vbS52MS5TaWduSW4SFQoNbmVlZHNfcGFzc2tleRgLIAEoCBITCgtoYXNfcGFzc2tleRgMIAEoCBIwCgxzdHJvbmdfdW50aWwYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQggKBl9lbWFpbEINCgtfZmlyc3RfbmFtZUIMCgpfbGFzdF9uYW1lIqwCCgZTaWduSW4SCgoCaWQYASABKAkSEQoJbWVtYmVyX2lkGAIgASgJEg4KBm1ldGhvZBgDIAEoCRIPCgdhZGRyZXNzGAQgASgJEg4KBmNsaWVudBgFIAEoCRIPCgdjdXJyZW50GAYgASgIEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3Rfc2Vlbl9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLaWRsZV9lbmRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjIKE1N3aXRjaFRlbmFudFJlcXVlc3QSGwoJdGVuYW50X2lkGAEgASgJQgi6SAVyA7ABASJEChJMaXN0U2lnbkluc1JlcXVlc3QSIAoJbWVtYmVyX2lkGAEgASgJQgi6SAVyA7ABAUgAiAEBQgwKCl9tZW1iZXJfaWQiOQoTTGlzdFNpZ25JbnNSZXNwb25zZRIiCgRkYXRhGAEgAygLMhQuY2xvYWtyb29tLnYxLlNpZ25JbiIoChBFbmRTaWduSW5SZXF1ZXN0EhQKAmlkGAEgASgJQgi6SAVyA7ABASIQCg5TaWduT3V0UmVxdWVzdDL0BwoNU2lnbkluU2VydmljZRJvChBHZXRTaWduSW5NZXRob2RzEiUuY2xvYWtyb29tLnYxLkdldFNpZ25Jbk1ldGhvZHNSZXF1ZXN0GiYuY2xvYWtyb29tLnYxLkdldFNpZ25Jbk1ldGhvZHNSZXNwb25zZSIMirUYCBgEWgRub25lEmIKEEFza0ZvclNpZ25JbkxpbmsSJS5jbG9ha3Jvb20udjEuQXNrRm9yU2lnbkluTGlua1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiD4q1GAsYBECAIFoEbm9uZRJkCg5UYWtlU2lnbkluTGluaxIjLmNsb2Frcm9vbS52MS5UYWtlU2lnbkluTGlua1JlcXVlc3QaHC5jbG9ha3Jvb20udjEuV2hvQW1JUmVzcG9uc2UiD4q1GAsYBECAIFoEbm9uZRJ1ChFCZWdpbk9wZW5JZFNpZ25JbhImLmNsb2Frcm9vbS52MS5CZWdpbk9wZW5JZFNpZ25JblJlcXVlc3QaJy5jbG9ha3Jvb20udjEuQmVnaW5PcGVuSWRTaWduSW5SZXNwb25zZSIPirUYCxgEQIAgWgRub25lEmoKBldob0FtSRIbLmNsb2Frcm9vbS52MS5XaG9BbUlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEnYKDFN3aXRjaFRlbmFudBIhLmNsb2Frcm9vbS52MS5Td2l0Y2hUZW5hbnRSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEnkKC0xpc3RTaWduSW5zEiAuY2xvYWtyb29tLnYxLkxpc3RTaWduSW5zUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1Jlc3BvbnNlIiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEmoKCUVuZFNpZ25JbhIeLmNsb2Frcm9vbS52MS5FbmRTaWduSW5SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiWKtRghGANaHU9XTkVSIEFETUlOIEFVRElUT1IgREVWRUxPUEVSEmYKB1NpZ25PdXQSHC5jbG9ha3Jvb20udjEuU2lnbk91dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVJiBnByb3RvMw", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCKHAQoYR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEg8KB21ldGhvZHMYASADKAkSFAoMbmVlZHNfdGVuYW50GAIgASgIEhoKDW9wZW5pZF9pc3N1ZXIYAyABKAlIAIgBARIWCg5hd2FpdHNfcGFzc2tleRgEIAEoCEIQCg5fb3BlbmlkX2lzc3VlciJlChdBc2tGb3JTaWduSW5MaW5rUmVxdWVzdBIaCgVlbWFpbBgBIAEoCUILukgIyAEBcgMYygISIAoJdGVuYW50X2lkGAIgASgJQgi6SAVyA7ABAUgAiAEBQgwKCl90ZW5hbnRfaWQiMgoVVGFrZVNpZ25JbkxpbmtSZXF1ZXN0EhkKBGxpbmsYASABKAlCC7pICMgBAXIDGMgBIkoKGEJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBIgCgl0ZW5hbnRfaWQYASABKAlCCLpIBXIDsAEBSACIAQFCDAoKX3RlbmFudF9pZCI2ChlCZWdpbk9wZW5JZFNpZ25JblJlc3BvbnNlEhkKEWF1dGhvcml6YXRpb25fdXJsGAEgASgJIkoKGEJlZ2luRGV2aWNlU2lnbkluUmVxdWVzdBIgCgl0ZW5hbnRfaWQYASABKAlCCLpIBXIDsAEBSACIAQFCDAoKX3RlbmFudF9pZCK0AQoZQmVnaW5EZXZpY2VTaWduSW5SZXNwb25zZRIRCgl1c2VyX2NvZGUYASABKAkSGAoQdmVyaWZpY2F0aW9uX3VyaRgCIAEoCRImChl2ZXJpZmljYXRpb25fdXJpX2NvbXBsZXRlGAMgASgJSACIAQESEgoKZXhwaXJlc19pbhgEIAEoBRIQCghpbnRlcnZhbBgFIAEoBUIcChpfdmVyaWZpY2F0aW9uX3VyaV9jb21wbGV0ZSIYChZFbmREZXZpY2VTaWduSW5SZXF1ZXN0Im4KF0VuZERldmljZVNpZ25JblJlc3BvbnNlEhYKDHdhaXRfc2Vjb25kcxgBIAEoBUgAEjEKCXNpZ25lZF9pbhgCIAEoCzIcLmNsb2Frcm9vbS52MS5XaG9BbUlSZXNwb25zZUgAQggKBnJlc3VsdCIPCg1XaG9BbUlSZXF1ZXN0Iu8CCg5XaG9BbUlSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEwoLdGVuYW50X25hbWUYAiABKAkSEQoJbWVtYmVyX2lkGAMgASgJEg8KB3VzZXJfaWQYBCABKAkSEgoFZW1haWwYBSABKAlIAIgBARIXCgpmaXJzdF9uYW1lGAYgASgJSAGIAQESFgoJbGFzdF9uYW1lGAcgASgJSAKIAQESDAoEcm9sZRgIIAEoCRISCgpvcGVyYXRpb25zGAkgAygJEiUKB3NpZ25faW4YCiABKAsyFC5jbG9ha3Jvb20udjEuU2lnbkluEhUKDW5lZWRzX3Bhc3NrZXkYCyABKAgSEwoLaGFzX3Bhc3NrZXkYDCABKAgSMAoMc3Ryb25nX3VudGlsGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIICgZfZW1haWxCDQoLX2ZpcnN0X25hbWVCDAoKX2xhc3RfbmFtZSKsAgoGU2lnbkluEgoKAmlkGAEgASgJEhEKCW1lbWJlcl9pZBgCIAEoCRIOCgZtZXRob2QYAyABKAkSDwoHYWRkcmVzcxgEIAEoCRIOCgZjbGllbnQYBSABKAkSDwoHY3VycmVudBgGIAEoCBIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2lkbGVfZW5kX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIyChNTd2l0Y2hUZW5hbnRSZXF1ZXN0EhsKCXRlbmFudF9pZBgBIAEoCUIIukgFcgOwAQEiRAoSTGlzdFNpZ25JbnNSZXF1ZXN0EiAKCW1lbWJlcl9pZBgBIAEoCUIIukgFcgOwAQFIAIgBAUIMCgpfbWVtYmVyX2lkIjkKE0xpc3RTaWduSW5zUmVzcG9uc2USIgoEZGF0YRgBIAMoCzIULmNsb2Frcm9vbS52MS5TaWduSW4iKAoQRW5kU2lnbkluUmVxdWVzdBIUCgJpZBgBIAEoCUIIukgFcgOwAQEiEAoOU2lnbk91dFJlcXVlc3Qy3AkKDVNpZ25JblNlcnZpY2USbwoQR2V0U2lnbkluTWV0aG9kcxIlLmNsb2Frcm9vbS52MS5HZXRTaWduSW5NZXRob2RzUmVxdWVzdBomLmNsb2Frcm9vbS52MS5HZXRTaWduSW5NZXRob2RzUmVzcG9uc2UiDIq1GAgYBFoEbm9uZRJiChBBc2tGb3JTaWduSW5MaW5rEiUuY2xvYWtyb29tLnYxLkFza0ZvclNpZ25JbkxpbmtSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ig+KtRgLGARAgCBaBG5vbmUSZAoOVGFrZVNpZ25JbkxpbmsSIy5jbG9ha3Jvb20udjEuVGFrZVNpZ25JbkxpbmtSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlIg+KtRgLGARAgCBaBG5vbmUSdQoRQmVnaW5PcGVuSWRTaWduSW4SJi5jbG9ha3Jvb20udjEuQmVnaW5PcGVuSWRTaWduSW5SZXF1ZXN0GicuY2xvYWtyb29tLnYxLkJlZ2luT3BlbklkU2lnbkluUmVzcG9uc2UiD4q1GAsYBECAIFoEbm9uZRJ1ChFCZWdpbkRldmljZVNpZ25JbhImLmNsb2Frcm9vbS52MS5CZWdpbkRldmljZVNpZ25JblJlcXVlc3QaJy5jbG9ha3Jvb20udjEuQmVnaW5EZXZpY2VTaWduSW5SZXNwb25zZSIPirUYCxgEQIAgWgRub25lEm8KD0VuZERldmljZVNpZ25JbhIkLmNsb2Frcm9vbS52MS5FbmREZXZpY2VTaWduSW5SZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkVuZERldmljZVNpZ25JblJlc3BvbnNlIg+KtRgLGARAgCBaBG5vbmUSagoGV2hvQW1JEhsuY2xvYWtyb29tLnYxLldob0FtSVJlcXVlc3QaHC5jbG9ha3Jvb20udjEuV2hvQW1JUmVzcG9uc2UiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISdgoMU3dpdGNoVGVuYW50EiEuY2xvYWtyb29tLnYxLlN3aXRjaFRlbmFudFJlcXVlc3QaHC5jbG9ha3Jvb20udjEuV2hvQW1JUmVzcG9uc2UiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISeQoLTGlzdFNpZ25JbnMSIC5jbG9ha3Jvb20udjEuTGlzdFNpZ25JbnNSZXF1ZXN0GiEuY2xvYWtyb29tLnYxLkxpc3RTaWduSW5zUmVzcG9uc2UiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISagoJRW5kU2lnbkluEh4uY2xvYWtyb29tLnYxLkVuZFNpZ25JblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJYq1GCEYA1odT1dORVIgQURNSU4gQVVESVRPUiBERVZFTE9QRVISZgoHU2lnbk91dBIcLmNsb2Frcm9vbS52MS5TaWduT3V0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIlirUYIRgDWh1PV05FUiBBRE1JTiBBVURJVE9SIERFVkVMT1BFUmIGcHJvdG8z", [file_buf_validate_validate, file_cloakroom_v1_options, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.GetSignInMethodsRequest
@@ -153,6 +153,116 @@ export const BeginOpenIdSignInResponseSchema: GenMessage<BeginOpenIdSignInRespon
   messageDesc(file_cloakroom_v1_sign_ins, 5);
 
 /**
+ * @generated from message cloakroom.v1.BeginDeviceSignInRequest
+ */
+export type BeginDeviceSignInRequest = Message<"cloakroom.v1.BeginDeviceSignInRequest"> & {
+  /**
+   * Required if the vault has several tenants.
+   *
+   * @generated from field: optional string tenant_id = 1;
+   */
+  tenantId?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInRequest.
+ * Use `create(BeginDeviceSignInRequestSchema)` to create a new message.
+ */
+export const BeginDeviceSignInRequestSchema: GenMessage<BeginDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 6);
+
+/**
+ * @generated from message cloakroom.v1.BeginDeviceSignInResponse
+ */
+export type BeginDeviceSignInResponse = Message<"cloakroom.v1.BeginDeviceSignInResponse"> & {
+  /**
+   * What the person types on the issuer's page.
+   *
+   * @generated from field: string user_code = 1;
+   */
+  userCode: string;
+
+  /**
+   * The issuer's page, to open on any device.
+   *
+   * @generated from field: string verification_uri = 2;
+   */
+  verificationUri: string;
+
+  /**
+   * The same with the code in it.
+   *
+   * @generated from field: optional string verification_uri_complete = 3;
+   */
+  verificationUriComplete?: string | undefined;
+
+  /**
+   * Seconds until the code ends.
+   *
+   * @generated from field: int32 expires_in = 4;
+   */
+  expiresIn: number;
+
+  /**
+   * Seconds to wait before each EndDeviceSignIn.
+   *
+   * @generated from field: int32 interval = 5;
+   */
+  interval: number;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInResponse.
+ * Use `create(BeginDeviceSignInResponseSchema)` to create a new message.
+ */
+export const BeginDeviceSignInResponseSchema: GenMessage<BeginDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 7);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInRequest
+ */
+export type EndDeviceSignInRequest = Message<"cloakroom.v1.EndDeviceSignInRequest"> & {
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInRequest.
+ * Use `create(EndDeviceSignInRequestSchema)` to create a new message.
+ */
+export const EndDeviceSignInRequestSchema: GenMessage<EndDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 8);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInResponse
+ */
+export type EndDeviceSignInResponse = Message<"cloakroom.v1.EndDeviceSignInResponse"> & {
+  /**
+   * @generated from oneof cloakroom.v1.EndDeviceSignInResponse.result
+   */
+  result: {
+    /**
+     * The person has not confirmed yet: how many seconds to wait before asking again.
+     *
+     * @generated from field: int32 wait_seconds = 1;
+     */
+    value: number;
+    case: "waitSeconds";
+  } | {
+    /**
+     * @generated from field: cloakroom.v1.WhoAmIResponse signed_in = 2;
+     */
+    value: WhoAmIResponse;
+    case: "signedIn";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInResponse.
+ * Use `create(EndDeviceSignInResponseSchema)` to create a new message.
+ */
+export const EndDeviceSignInResponseSchema: GenMessage<EndDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 9);
+
+/**
  * @generated from message cloakroom.v1.WhoAmIRequest
  */
 export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
@@ -163,7 +273,7 @@ export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
  * Use `create(WhoAmIRequestSchema)` to create a new message.
  */
 export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 6);
+  messageDesc(file_cloakroom_v1_sign_ins, 10);
 
 /**
  * @generated from message cloakroom.v1.WhoAmIResponse
@@ -250,7 +360,7 @@ export type WhoAmIResponse = Message<"cloakroom.v1.WhoAmIResponse"> & {
  * Use `create(WhoAmIResponseSchema)` to create a new message.
  */
 export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 7);
+  messageDesc(file_cloakroom_v1_sign_ins, 11);
 
 /**
  * A person's sign-in in one browser.
@@ -269,7 +379,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
   memberId: string;
 
   /**
-   * link, operator or openid.
+   * link, operator, openid or device.
    *
    * @generated from field: string method = 3;
    */
@@ -326,7 +436,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
  * Use `create(SignInSchema)` to create a new message.
  */
 export const SignInSchema: GenMessage<SignIn> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 8);
+  messageDesc(file_cloakroom_v1_sign_ins, 12);
 
 /**
  * @generated from message cloakroom.v1.SwitchTenantRequest
@@ -343,7 +453,7 @@ export type SwitchTenantRequest = Message<"cloakroom.v1.SwitchTenantRequest"> & 
  * Use `create(SwitchTenantRequestSchema)` to create a new message.
  */
 export const SwitchTenantRequestSchema: GenMessage<SwitchTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 9);
+  messageDesc(file_cloakroom_v1_sign_ins, 13);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsRequest
@@ -362,7 +472,7 @@ export type ListSignInsRequest = Message<"cloakroom.v1.ListSignInsRequest"> & {
  * Use `create(ListSignInsRequestSchema)` to create a new message.
  */
 export const ListSignInsRequestSchema: GenMessage<ListSignInsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 10);
+  messageDesc(file_cloakroom_v1_sign_ins, 14);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsResponse
@@ -379,7 +489,7 @@ export type ListSignInsResponse = Message<"cloakroom.v1.ListSignInsResponse"> & 
  * Use `create(ListSignInsResponseSchema)` to create a new message.
  */
 export const ListSignInsResponseSchema: GenMessage<ListSignInsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 11);
+  messageDesc(file_cloakroom_v1_sign_ins, 15);
 
 /**
  * @generated from message cloakroom.v1.EndSignInRequest
@@ -396,7 +506,7 @@ export type EndSignInRequest = Message<"cloakroom.v1.EndSignInRequest"> & {
  * Use `create(EndSignInRequestSchema)` to create a new message.
  */
 export const EndSignInRequestSchema: GenMessage<EndSignInRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 12);
+  messageDesc(file_cloakroom_v1_sign_ins, 16);
 
 /**
  * @generated from message cloakroom.v1.SignOutRequest
@@ -409,11 +519,11 @@ export type SignOutRequest = Message<"cloakroom.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 13);
+  messageDesc(file_cloakroom_v1_sign_ins, 17);
 
 /**
- * Sign-in of members, for browsers. Its calls are POST requests over Connect from the vault's own pages, with the header
- * X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
+ * Sign-in of members, for browsers and the command line. Its calls are POST requests over Connect from the vault's own pages,
+ * with the header X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
  *
  * @generated from service cloakroom.v1.SignInService
  */
@@ -457,6 +567,28 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof BeginOpenIdSignInRequestSchema;
     output: typeof BeginOpenIdSignInResponseSchema;
+  },
+  /**
+   * Begins a sign-in at the issuer from a program without a browser, such as a terminal: the device flow of RFC 8628. The
+   * person confirms the code on another device.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.BeginDeviceSignIn
+   */
+  beginDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof BeginDeviceSignInRequestSchema;
+    output: typeof BeginDeviceSignInResponseSchema;
+  },
+  /**
+   * Signs in once the person has confirmed the code, in the program that began. Until then the response is only when to ask
+   * again.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.EndDeviceSignIn
+   */
+  endDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof EndDeviceSignInRequestSchema;
+    output: typeof EndDeviceSignInResponseSchema;
   },
   /**
    * Who is signed in, and what the role allows.

@@ -6,6 +6,7 @@ const BROWSERS: readonly (readonly [string, RegExp])[] = [
   ["Chrome", /\bChrome\/|\bCriOS\//],
   ["Safari", /\bSafari\//],
   ["curl", /^curl\//],
+  ["Cloakroom's command line", /^cloakroom-cli\//],
 ];
 
 const SYSTEMS: readonly (readonly [string, RegExp])[] = [

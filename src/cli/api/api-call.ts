@@ -4,6 +4,7 @@ import type { CommandArguments } from "./command-arguments.js";
 import { type Credentials, findCredentials } from "./credentials.js";
 import { clientNamesOf } from "./field-names.js";
 import { Output } from "./output.js";
+import { OWN_PAGE_HEADERS } from "./own-page-headers.js";
 import { confirm } from "./prompt.js";
 import { parseJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
 
@@ -21,10 +22,19 @@ export class ApiCall implements AsyncDisposable {
   constructor(given: CommandArguments, signal: AbortSignal) {
     this.#given = given;
     this.signal = signal;
-    this.output = new Output({ json: this.isSet("json"), query: this.text("query") });
+    const quiet = this.isSet("quiet");
+    const other = ["json", "query"].find((flag) => this.isSet(flag));
+    if (quiet && other !== undefined) throw new UsageError(`Give one of --quiet and --${other}.`);
+    const color = !this.isSet("no-color");
+    this.output = new Output({ json: this.isSet("json"), query: this.text("query"), quiet, color });
   }
 
-  /** An argument by its place. The command's table makes all of them required. */
+  /** An argument that may be absent, by its place. */
+  optionalArgument(index: number): string | undefined {
+    return this.#given.positionals[index];
+  }
+
+  /** An argument by its place, which the command's table requires. */
   argument(index: number): string {
     const value = this.#given.positionals[index];
     if (value === undefined) throw new UsageError("An argument is missing.");
@@ -124,6 +134,11 @@ export class ApiCall implements AsyncDisposable {
     return this.#client;
   }
 
+  /** Options of calls about a person's sign-in. */
+  signInOptions() {
+    return { signal: this.signal, timeout: this.options().timeout };
+  }
+
   /** Options of each call to the vault. */
   options(): CallOptions {
     const seconds = this.whole("timeout");
@@ -140,10 +155,13 @@ export class ApiCall implements AsyncDisposable {
   }
 }
 
-/** A client with these credentials. */
-export function clientFor({ url, key, caFile }: Pick<Credentials, "url" | "key" | "caFile">): Cloakroom {
+/** A client that acts as an application or a person. */
+export function clientFor({ url, caFile, identity }: Omit<Credentials, "urlFrom">): Cloakroom {
   const tls = caFile === undefined ? {} : { tls: { ca: readFile("ca_file", caFile) } };
-  return new Cloakroom({ baseUrl: url, apiKey: key, ...tls });
+  if (identity.kind === "key") return new Cloakroom({ baseUrl: url, apiKey: identity.key, ...tls });
+  // The client would take it by itself, and the vault refuses a key together with a sign-in.
+  delete process.env.CLOAKROOM_API_KEY;
+  return new Cloakroom({ baseUrl: url, headers: { ...OWN_PAGE_HEADERS, cookie: identity.cookie }, ...tls });
 }
 
 function entryOf(flag: string, text: string): readonly [name: string, value: string] {

@@ -42,7 +42,7 @@ function checkCount(command: ApiCommand, positionals: readonly string[]): void {
   const { name, arguments: wanted = [] } = command;
   const usage = [`cloakroom ${name}`, ...wanted].join(" ");
   const missing = wanted[positionals.length];
-  if (missing !== undefined) throw new UsageError(`${missing} is missing: ${usage}`);
+  if (missing !== undefined && !missing.startsWith("[")) throw new UsageError(`${missing} is missing: ${usage}`);
   if (positionals.length > wanted.length) throw new UsageError(`There is an argument too many: ${usage}`);
 }
 

@@ -20,7 +20,7 @@ export interface ApiCommand {
   /** Such as `tokens create`. */
   readonly name: string;
   readonly summary: string;
-  /** Names of the arguments. All are required. */
+  /** Names of the arguments. Those in brackets may be absent, and come last. */
   readonly arguments?: readonly string[];
   readonly flags?: Flags;
   /** Arguments and options after the name, without `cloakroom`. */
@@ -39,6 +39,8 @@ export const COMMON_FLAGS = {
     value: "PATH",
     meaning: "print a part of the result, such as id, card.last4, [0].id or [].id",
   },
+  quiet: { kind: "switch", meaning: "print ids only, one per line" },
+  "no-color": { kind: "switch", meaning: "print without colors, as with the variable NO_COLOR" },
   profile: { kind: "text", value: "NAME", meaning: "use this profile; default: default" },
   url: { kind: "text", value: "URL", meaning: "the address of the vault; default: CLOAKROOM_URL, or the profile's" },
   timeout: { kind: "whole", value: "SECONDS", meaning: "give up after this time; default: 30" },

@@ -1,4 +1,5 @@
 import type { ApiCommand } from "./command.js";
+import { ACCESS_COMMANDS } from "./table/access.js";
 import { APPLICATION_COMMANDS } from "./table/applications.js";
 import { PROXY_COMMANDS } from "./table/proxies.js";
 import { REACTOR_COMMANDS } from "./table/reactors.js";
@@ -11,6 +12,7 @@ export const API_COMMANDS: readonly ApiCommand[] = [
   ...SESSION_COMMANDS,
   ...TOKEN_COMMANDS,
   ...APPLICATION_COMMANDS,
+  ...ACCESS_COMMANDS,
   ...PROXY_COMMANDS,
   ...REACTOR_COMMANDS,
   ...TENANT_COMMANDS,

@@ -1,13 +1,15 @@
 import { UsageError } from "../command.js";
 import { OPERATOR_COMMANDS } from "../operator-commands.js";
-import { flagsOf } from "./command.js";
+import { type ApiCommand, flagsOf } from "./command.js";
 import { API_COMMANDS } from "./commands.js";
 
-// The scripts stay the same in all versions: the program itself says what may come next.
+// The scripts stay the same in all versions: the program itself says what may come next. None of them evaluates it, as
+// `compgen -W` does: ids are chosen by other people.
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_cloakroom() {
-  local IFS=$'\\n'
-  COMPREPLY=($(compgen -W "$(cloakroom __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local found
+  COMPREPLY=()
+  while IFS= read -r found; do COMPREPLY+=("$found"); done < <(cloakroom __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _cloakroom cloakroom`,
   zsh: `#compdef cloakroom
@@ -29,6 +31,41 @@ export function completionScript(shell: string | undefined): string {
   const script = SCRIPTS[shell ?? ""];
   if (script === undefined) throw new UsageError("Usage: cloakroom completion bash, zsh or fish");
   return script;
+}
+
+/** An argument of a command that is being typed. */
+export interface TypedArgument {
+  readonly command: ApiCommand;
+  /** The arguments before it. */
+  readonly before: readonly string[];
+  /** What is typed of it. */
+  readonly start: string;
+  /** The options before it, by name. */
+  readonly options: ReadonlyMap<string, string>;
+}
+
+/** The argument that the last word begins; undefined where the last word is another part of the command. */
+export function argumentAt(words: readonly string[]): TypedArgument | undefined {
+  const command = API_COMMANDS.find(({ name }) => name.split(" ").every((word, index) => words[index] === word));
+  const rest = words.slice(command?.name.split(" ").length);
+  const start = rest.pop();
+  if (!command || start === undefined || start.startsWith("-")) return undefined;
+  const flags = flagsOf(command);
+  const before: string[] = [];
+  const options = new Map<string, string>();
+  while (rest.length > 0) {
+    const word = rest.shift() ?? "";
+    const [name = "", value] = word.startsWith("--") ? word.slice(2).split(/=(.*)/s) : [];
+    if (!word.startsWith("-")) before.push(word);
+    else if (value !== undefined) options.set(name, value);
+    else if (flags[name] && flags[name].kind !== "switch") {
+      const given = rest.shift();
+      // The last word is the value of this option.
+      if (given === undefined) return undefined;
+      options.set(name, given);
+    }
+  }
+  return command.arguments?.[before.length] === undefined ? undefined : { command, before, start, options };
 }
 
 /** What may take the place of the last word, from the tables of commands alone. */

@@ -1,18 +1,26 @@
 import { UsageError } from "../command.js";
-import { profilesFile, readProfiles } from "./profiles.js";
+import { type Profile, profilesFile, readProfiles } from "./profiles.js";
 
-/** There is no key to call with. */
+/** There is neither a key nor a sign-in to call with. */
 export class NotSignedIn extends Error {
   override readonly name = "NotSignedIn";
 }
 
-/** What a command calls with, and where each part comes from. */
-export interface Credentials {
+/** An application by its key, or a person by the cookie of a sign-in: a command acts as one of them. */
+export type Identity =
+  | { readonly kind: "key"; readonly key: string; readonly from: string }
+  | { readonly kind: "person"; readonly cookie: string; readonly from: string };
+
+/** The vault that a command calls. */
+export interface VaultAddress {
   readonly url: string;
-  readonly urlFrom: string;
-  readonly key: string;
-  readonly keyFrom: string;
   readonly caFile: string | undefined;
+}
+
+/** What a command calls with, and where each part comes from. */
+export interface Credentials extends VaultAddress {
+  readonly urlFrom: string;
+  readonly identity: Identity;
 }
 
 interface Given {
@@ -23,8 +31,8 @@ interface Given {
 /**
  * Options win over the environment, and the environment over the profile. A profile that is named wins over the
  * environment too.
- * @throws {NotSignedIn} without a key.
- * @throws {UsageError} without an address, or if the key of a profile would go to another address than the profile's.
+ * @throws {NotSignedIn} without a key and without a sign-in.
+ * @throws {UsageError} without an address, or if the secret of a profile would go to another address than the profile's.
  */
 export function findCredentials(given: Given, environment: NodeJS.ProcessEnv = process.env): Credentials {
   const name = given.profile ?? "default";
@@ -32,26 +40,29 @@ export function findCredentials(given: Given, environment: NodeJS.ProcessEnv = p
   if (given.profile !== undefined && !profile) {
     throw new UsageError(`There is no profile ${name}. Run: cloakroom login --profile ${name}`);
   }
-  const isNamed = given.profile !== undefined;
-  const fromEnvironment = (value: string | undefined) => (isNamed ? undefined : value || undefined);
+  const fromEnvironment = (variable: string) => (given.profile ? undefined : environment[variable] || undefined);
   const url = firstOf(
     [given.url, "--url"],
-    [fromEnvironment(environment.CLOAKROOM_URL), "CLOAKROOM_URL"],
+    [fromEnvironment("CLOAKROOM_URL"), "CLOAKROOM_URL"],
     [profile?.url, `profile ${name}`],
   );
-  const key = firstOf(
-    [fromEnvironment(environment.CLOAKROOM_API_KEY), "CLOAKROOM_API_KEY"],
-    [profile?.key, `profile ${name}`],
-  );
-  if (!key) throw new NotSignedIn("There is no key. Set CLOAKROOM_API_KEY, or run: cloakroom login");
+  const key = fromEnvironment("CLOAKROOM_API_KEY");
+  const identity = key
+    ? ({ kind: "key", key, from: "CLOAKROOM_API_KEY" } as const)
+    : profile && identityOf(profile, `profile ${name}`);
+  if (!identity) throw new NotSignedIn("There is no key. Set CLOAKROOM_API_KEY, or run: cloakroom login");
   if (!url) throw new UsageError("There is no address. Set CLOAKROOM_URL or --url, or run: cloakroom login");
-  const isOfProfile = key.value === profile?.key && key.from === `profile ${name}`;
-  if (isOfProfile && !isSameAddress(url.value, profile.url)) {
+  if (!key && profile && !isSameAddress(url.value, profile.url)) {
+    const secret = identity.kind === "key" ? "key" : "sign-in";
     throw new UsageError(
-      `The key of profile ${name} is for ${profile.url} and is not sent to another address. Set CLOAKROOM_API_KEY, or log in there with a profile of its own.`,
+      `The ${secret} of profile ${name} is for ${profile.url} and is not sent to another address. Set CLOAKROOM_API_KEY, or log in there with a profile of its own.`,
     );
   }
-  return { url: url.value, urlFrom: url.from, key: key.value, keyFrom: key.from, caFile: profile?.ca_file };
+  return { url: url.value, urlFrom: url.from, identity, caFile: profile?.ca_file };
+}
+
+function identityOf(profile: Profile, from: string): Identity {
+  return "key" in profile ? { kind: "key", key: profile.key, from } : { kind: "person", cookie: profile.sign_in, from };
 }
 
 function firstOf(...sources: readonly (readonly [value: string | undefined, from: string])[]) {

@@ -1,5 +1,7 @@
+import { styleText } from "node:util";
 import { CloakroomError } from "@cloakroom/client";
 import { UsageError } from "../command.js";
+import { printableJson } from "../printable.js";
 import { NotSignedIn } from "./credentials.js";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.js";
 import { Interrupted } from "./interrupted.js";
@@ -14,12 +16,17 @@ interface Report {
   readonly traceId?: string | undefined;
 }
 
+interface ReportOptions {
+  readonly asJson: boolean;
+  readonly color: boolean;
+}
+
 /** Prints to standard error why a command failed. Returns its exit code. */
-export function reportFailure(error: unknown, asJson: boolean): number {
+export function reportFailure(error: unknown, { asJson, color }: ReportOptions): number {
   const { exitCode, code, message, fields = {}, traceId } = reportOf(error);
   if (asJson) {
     const shown = { code, message, ...(Object.keys(fields).length > 0 ? { fields } : {}), trace_id: traceId };
-    process.stderr.write(`${JSON.stringify(shown)}\n`);
+    process.stderr.write(`${printableJson(shown)}\n`);
     return exitCode;
   }
   const lines = [
@@ -30,7 +37,10 @@ export function reportFailure(error: unknown, asJson: boolean): number {
       ? ["Run: cloakroom whoami shows which key is used, cloakroom login saves another."]
       : []),
   ];
-  for (const line of lines) process.stderr.write(`${textOf(line)}\n`);
+  for (const [index, line] of lines.entries()) {
+    const text = textOf(line);
+    process.stderr.write(`${index === 0 && color ? styleText("red", text, { stream: process.stderr }) : text}\n`);
+  }
   return exitCode;
 }
 

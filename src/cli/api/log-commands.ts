@@ -25,6 +25,7 @@ async function followLogs(call: ApiCall): Promise<void> {
   try {
     for await (const row of rows) call.output.item(row, COLUMNS);
   } finally {
-    if (rows.cursor !== undefined) process.stderr.write(`Continue with --after ${rows.cursor}\n`);
+    if (rows.cursor !== undefined && !call.isSet("quiet"))
+      process.stderr.write(`Continue with --after ${rows.cursor}\n`);
   }
 }

@@ -1,3 +1,5 @@
+import { styleText } from "node:util";
+import { printableJson } from "../printable.js";
 import { restNamesOf } from "./field-names.js";
 import { partOf } from "./result-path.js";
 import { tableLines, textOf } from "./text-table.js";
@@ -7,6 +9,10 @@ export interface OutputOptions {
   readonly json: boolean;
   /** Prints this part of the result. */
   readonly query: string | undefined;
+  /** Prints ids only. */
+  readonly quiet: boolean;
+  /** Allows colors, where the terminal has them and NO_COLOR is not set. */
+  readonly color: boolean;
 }
 
 /** Standard output of a command: tables and lines for people, JSON for programs. */
@@ -17,6 +23,11 @@ export class Output {
     this.#options = options;
   }
 
+  /** Whether the result is text to read, not data. */
+  get isForPeople(): boolean {
+    return !this.#isForPrograms && !this.#options.quiet;
+  }
+
   get isJson(): boolean {
     return this.#options.json;
   }
@@ -24,7 +35,8 @@ export class Output {
   /** Prints one thing. */
   one(result: unknown): void {
     const shown = restNamesOf(result);
-    if (this.#isForPrograms) this.#data(shown);
+    if (this.#options.quiet) this.#ids([shown]);
+    else if (this.#isForPrograms) this.#data(shown);
     else if (typeof shown !== "object" || shown === null) this.line(textOf(shown));
     else this.#fields(shown);
   }
@@ -32,24 +44,39 @@ export class Output {
   /** Prints a list in one piece: a table of some columns for people. */
   list(items: readonly unknown[], columns: readonly string[]): void {
     const shown = items.map(restNamesOf);
-    if (this.#isForPrograms) {
-      this.#data(shown);
+    if (this.#options.quiet || this.#isForPrograms) {
+      if (this.#options.quiet) this.#ids(shown);
+      else this.#data(shown);
       return;
     }
     const rows = shown.map((item) => columns.map((column) => textOf(partOf(item, column))));
     const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-    for (const line of tableLines(columns, rows, width)) this.line(line);
+    for (const [index, line] of tableLines(columns, rows, width).entries()) {
+      this.line(index === 0 && width !== undefined ? this.#bold(line) : line);
+    }
   }
 
   /** Prints one item of a list whose end is not known: a JSON document per line, or its columns with tabs between them. */
   item(item: unknown, columns: readonly string[]): void {
     const shown = restNamesOf(item);
-    if (this.#isForPrograms) this.#data(shown);
+    if (this.#options.quiet) this.#ids([shown]);
+    else if (this.#isForPrograms) this.#data(shown);
     else this.line(columns.map((column) => textOf(partOf(shown, column))).join("\t"));
   }
 
   line(text: string): void {
     process.stdout.write(`${text}\n`);
+  }
+
+  #ids(items: readonly unknown[]): void {
+    for (const item of items) {
+      const id = partOf(item, "id");
+      if (id !== undefined) this.line(textOf(id));
+    }
+  }
+
+  #bold(line: string): string {
+    return this.#options.color ? styleText("bold", line, { stream: process.stdout }) : line;
   }
 
   get #isForPrograms(): boolean {
@@ -65,7 +92,9 @@ export class Output {
   #data(shown: unknown): void {
     const { query, json } = this.#options;
     const part = query === undefined ? shown : partOf(shown, query);
-    if (json) this.line(JSON.stringify(part ?? null));
+    if (json) this.line(printableJson(part ?? null));
+    // A file or a program gets the value as it is, such as a key with several lines.
+    else if (typeof part === "string" && !process.stdout.isTTY) this.line(part);
     else for (const item of Array.isArray(part) ? part : [part]) this.line(textOf(item));
   }
 }

@@ -3,17 +3,18 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { UsageError } from "../command.js";
 
-/** A vault and the key to use there. */
-export interface Profile {
+interface VaultPlace {
   readonly url: string;
-  readonly key: string;
   /** The certificate authority to trust. */
   readonly ca_file?: string;
 }
 
+/** A vault, and the key or the sign-in of a person to use there. A sign-in is the cookie that the vault set. */
+export type Profile = VaultPlace & ({ readonly key: string } | { readonly sign_in: string });
+
 export type Profiles = Readonly<Record<string, Profile>>;
 
-/** The file of profiles, whose keys only its owner may read. */
+/** The file of profiles, whose secrets only its owner may read. */
 export function profilesFile(environment: NodeJS.ProcessEnv = process.env): string {
   return join(environment.XDG_CONFIG_HOME || join(homedir(), ".config"), "cloakroom", "config.json");
 }
@@ -56,6 +57,8 @@ function parsed(text: string, damaged: UsageError): unknown {
 
 function isProfile(value: unknown): value is Profile {
   if (typeof value !== "object" || value === null) return false;
-  const hasTexts = "url" in value && typeof value.url === "string" && "key" in value && typeof value.key === "string";
-  return hasTexts && (!("ca_file" in value) || typeof value.ca_file === "string");
+  const hasKey = "key" in value && typeof value.key === "string";
+  const hasSignIn = "sign_in" in value && typeof value.sign_in === "string";
+  const hasUrl = "url" in value && typeof value.url === "string";
+  return hasUrl && hasKey !== hasSignIn && (!("ca_file" in value) || typeof value.ca_file === "string");
 }

@@ -8,8 +8,6 @@ import { refuseSecretArguments } from "./secret-arguments.js";
 
 /** Runs a command over the API and sets the exit code. */
 export async function runApiCommand(command: ApiCommand, args: readonly string[]): Promise<void> {
-  // A program that reads the output, such as head, may end first.
-  process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort(new Interrupted()));
   try {
@@ -23,6 +21,8 @@ export async function runApiCommand(command: ApiCommand, args: readonly string[]
     const run = await command.load();
     await run(call);
   } catch (error) {
-    process.exitCode = reportFailure(error, args.includes("--json"));
+    process.exitCode = reportFailure(error, {
+      ...{ asJson: args.includes("--json"), color: !args.includes("--no-color") },
+    });
   }
 }

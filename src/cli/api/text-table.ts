@@ -1,13 +1,15 @@
+import { printable } from "../printable.js";
+
 const GAP = 2;
 /** Columns keep this width, however narrow the terminal is. */
 const LEAST_WIDTH = 6;
 
-/** A value in one line. Control characters are replaced: names come from other people and could steer the terminal. */
+/** A value in one line, without characters that could steer the terminal. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   const isListOfTexts = Array.isArray(value) && value.every((item) => typeof item === "string");
   const text = isListOfTexts ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
-  return text.replace(/\p{Cc}/gu, "\u{fffd}");
+  return printable(text);
 }
 
 /**

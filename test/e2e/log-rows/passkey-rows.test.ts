@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { PasskeyService } from "../../../gen/cloakroom/v1/passkeys_pb.js";
 import { RevealService } from "../../../gen/cloakroom/v1/reveals_pb.js";
-import { callPasskeys, memberWithPasskey, newMember, passkeyOrigin } from "../../support/passkeys.js";
+import { newMember } from "../../support/member.js";
+import { callPasskeys, memberWithPasskey, passkeyOrigin } from "../../support/passkeys.js";
 import { SoftwareAuthenticator } from "../../support/software-authenticator.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { operatorLink, signedIn, TestBrowser } from "../../support/test-browser.js";

@@ -34,6 +34,9 @@ const CALLS: Readonly<
   },
   // The shared server has no issuer; test/e2e/openid.test.ts has one.
   BeginOpenIdSignIn: { call: withStranger("BeginOpenIdSignIn", () => ({ tenantId: tenant.id })), rows: [] },
+  // And test/e2e/device-sign-in.test.ts.
+  BeginDeviceSignIn: { call: withStranger("BeginDeviceSignIn", () => ({ tenantId: tenant.id })), rows: [] },
+  EndDeviceSignIn: { call: withStranger("EndDeviceSignIn"), rows: [] },
   WhoAmI: { call: withPerson("WhoAmI"), rows: [] },
   SwitchTenant: { call: withPerson("SwitchTenant", () => ({ tenantId: other.id })), rows: ["delete sign_in user"] },
   ListSignIns: { call: withPerson("ListSignIns"), rows: ["list sign_in user"] },

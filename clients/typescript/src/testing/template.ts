@@ -1,6 +1,16 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -8,6 +18,9 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 /** Making a database and its schema takes about five seconds, and more on a busy machine. */
 const INIT_TIMEOUT_MS = 120_000;
+
+/** A file in a prepared directory, in which the server refuses to start: what it writes would be in every copy. */
+const MARK = "template";
 
 /**
  * A data directory that is prepared once for each build of the server: an embedded database with its schema and root key,
@@ -25,6 +38,7 @@ export async function preparedDirectory(program: string): Promise<string> {
     // The settings of a server that runs here are not those of this one.
     const env = { PATH: process.env.PATH, CLOAKROOM_DATA_DIR: join(draft, "data") };
     await run(process.execPath, [program, "init"], { env, timeout: INIT_TIMEOUT_MS });
+    writeFileSync(join(draft, "data", MARK), "Tests copy this directory. A server does not start in it.\n");
     try {
       // Two runs may prepare it at once. The first wins, and both use that one.
       renameSync(draft, template);
@@ -44,6 +58,7 @@ export async function copyOf(template: string): Promise<string> {
   // Node's own copy does not keep the owner, which is another than ours where we are root.
   const share = process.platform === "linux" ? ["--reflink=auto"] : [];
   await run("cp", ["-a", ...share, join(template, "data"), join(directory, "data")]);
+  rmSync(join(directory, "data", MARK), { force: true });
   return directory;
 }
 

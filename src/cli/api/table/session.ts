@@ -3,22 +3,28 @@ import type { ApiCommand } from "../command.js";
 export const SESSION_COMMANDS: readonly ApiCommand[] = [
   {
     name: "login",
-    summary: "Save the address of a vault and a key as a profile",
+    summary: "Save the address of a vault as a profile, with a key or with your own sign-in",
     flags: {
+      device: { kind: "switch", meaning: "sign in as yourself, at the issuer of the vault, with a code" },
+      tenant: { kind: "text", value: "ID", meaning: "with --device: the tenant, if the vault has several" },
       "with-key": { kind: "switch", meaning: "read the key from standard input" },
       "ca-file": { kind: "text", value: "FILE", meaning: "the certificate authority to trust, in PEM" },
     },
-    examples: ["--url https://vault.example.com", "--url https://vault.example.com --with-key < key.txt"],
+    examples: [
+      "--url https://vault.example.com",
+      "--url https://vault.example.com --with-key < key.txt",
+      "--url https://vault.example.com --device",
+    ],
     load: async () => (await import("../session-commands.js")).login,
   },
   {
     name: "logout",
-    summary: "Remove a profile with its key",
+    summary: "Remove a profile with its key, or end its sign-in",
     load: async () => (await import("../session-commands.js")).logout,
   },
   {
     name: "whoami",
-    summary: "Show which vault and application the key belongs to, and where address and key come from",
+    summary: "Show who you are at which vault, and where address and key come from",
     load: async () => (await import("../session-commands.js")).whoami,
   },
 ];

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file cloakroom/v1/sign_ins.proto.
  */
 export const file_cloakroom_v1_sign_ins: GenFile = /*@__PURE__*/
-  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCKHAQoYR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEg8KB21ldGhvZHMYASADKAkSFAoMbmVlZHNfdGVuYW50GAIgASgIEhoKDW9wZW5pZF9pc3N1ZXIYAyABKAlIAIgBARIWCg5hd2FpdHNfcGFzc2tleRgEIAEoCEIQCg5fb3BlbmlkX2lzc3VlciJOChdBc2tGb3JTaWduSW5MaW5rUmVxdWVzdBINCgVlbWFpbBgBIAEoCRIWCgl0ZW5hbnRfaWQYAiABKAlIAIgBAUIMCgpfdGVuYW50X2lkIiUKFVRha2VTaWduSW5MaW5rUmVxdWVzdBIMCgRsaW5rGAEgASgJIkAKGEJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBIWCgl0ZW5hbnRfaWQYASABKAlIAIgBAUIMCgpfdGVuYW50X2lkIjYKGUJlZ2luT3BlbklkU2lnbkluUmVzcG9uc2USGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkiDwoNV2hvQW1JUmVxdWVzdCLvAgoOV2hvQW1JUmVzcG9uc2USEQoJdGVuYW50X2lkGAEgASgJEhMKC3RlbmFudF9uYW1lGAIgASgJEhEKCW1lbWJlcl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhIKBWVtYWlsGAUgASgJSACIAQESFwoKZmlyc3RfbmFtZRgGIAEoCUgBiAEBEhYKCWxhc3RfbmFtZRgHIAEoCUgCiAEBEgwKBHJvbGUYCCABKAkSEgoKb3BlcmF0aW9ucxgJIAMoCRIlCgdzaWduX2luGAogASgLMhQuY2xvYWtyb29tLnYxLlNpZ25JbhIVCg1uZWVkc19wYXNza2V5GAsgASgIEhMKC2hhc19wYXNza2V5GAwgASgIEjAKDHN0cm9uZ191bnRpbBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCAoGX2VtYWlsQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUirAIKBlNpZ25JbhIKCgJpZBgBIAEoCRIRCgltZW1iZXJfaWQYAiABKAkSDgoGbWV0aG9kGAMgASgJEg8KB2FkZHJlc3MYBCABKAkSDgoGY2xpZW50GAUgASgJEg8KB2N1cnJlbnQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtpZGxlX2VuZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKAoTU3dpdGNoVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiOgoSTGlzdFNpZ25JbnNSZXF1ZXN0EhYKCW1lbWJlcl9pZBgBIAEoCUgAiAEBQgwKCl9tZW1iZXJfaWQiOQoTTGlzdFNpZ25JbnNSZXNwb25zZRIiCgRkYXRhGAEgAygLMhQuY2xvYWtyb29tLnYxLlNpZ25JbiIeChBFbmRTaWduSW5SZXF1ZXN0EgoKAmlkGAEgASgJIhAKDlNpZ25PdXRSZXF1ZXN0MvAFCg1TaWduSW5TZXJ2aWNlEmEKEEdldFNpZ25Jbk1ldGhvZHMSJS5jbG9ha3Jvb20udjEuR2V0U2lnbkluTWV0aG9kc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlElEKEEFza0ZvclNpZ25JbkxpbmsSJS5jbG9ha3Jvb20udjEuQXNrRm9yU2lnbkluTGlua1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSUwoOVGFrZVNpZ25JbkxpbmsSIy5jbG9ha3Jvb20udjEuVGFrZVNpZ25JbkxpbmtSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlEmQKEUJlZ2luT3BlbklkU2lnbkluEiYuY2xvYWtyb29tLnYxLkJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBonLmNsb2Frcm9vbS52MS5CZWdpbk9wZW5JZFNpZ25JblJlc3BvbnNlEkMKBldob0FtSRIbLmNsb2Frcm9vbS52MS5XaG9BbUlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlEk8KDFN3aXRjaFRlbmFudBIhLmNsb2Frcm9vbS52MS5Td2l0Y2hUZW5hbnRSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlElIKC0xpc3RTaWduSW5zEiAuY2xvYWtyb29tLnYxLkxpc3RTaWduSW5zUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1Jlc3BvbnNlEkMKCUVuZFNpZ25JbhIeLmNsb2Frcm9vbS52MS5FbmRTaWduSW5SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ej8KB1NpZ25PdXQSHC5jbG9ha3Jvb20udjEuU2lnbk91dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_google_protobuf_empty, file_google_protobuf_timestamp]);
+  fileDesc("ChtjbG9ha3Jvb20vdjEvc2lnbl9pbnMucHJvdG8SDGNsb2Frcm9vbS52MSIZChdHZXRTaWduSW5NZXRob2RzUmVxdWVzdCKHAQoYR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlEg8KB21ldGhvZHMYASADKAkSFAoMbmVlZHNfdGVuYW50GAIgASgIEhoKDW9wZW5pZF9pc3N1ZXIYAyABKAlIAIgBARIWCg5hd2FpdHNfcGFzc2tleRgEIAEoCEIQCg5fb3BlbmlkX2lzc3VlciJOChdBc2tGb3JTaWduSW5MaW5rUmVxdWVzdBINCgVlbWFpbBgBIAEoCRIWCgl0ZW5hbnRfaWQYAiABKAlIAIgBAUIMCgpfdGVuYW50X2lkIiUKFVRha2VTaWduSW5MaW5rUmVxdWVzdBIMCgRsaW5rGAEgASgJIkAKGEJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBIWCgl0ZW5hbnRfaWQYASABKAlIAIgBAUIMCgpfdGVuYW50X2lkIjYKGUJlZ2luT3BlbklkU2lnbkluUmVzcG9uc2USGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkiQAoYQmVnaW5EZXZpY2VTaWduSW5SZXF1ZXN0EhYKCXRlbmFudF9pZBgBIAEoCUgAiAEBQgwKCl90ZW5hbnRfaWQitAEKGUJlZ2luRGV2aWNlU2lnbkluUmVzcG9uc2USEQoJdXNlcl9jb2RlGAEgASgJEhgKEHZlcmlmaWNhdGlvbl91cmkYAiABKAkSJgoZdmVyaWZpY2F0aW9uX3VyaV9jb21wbGV0ZRgDIAEoCUgAiAEBEhIKCmV4cGlyZXNfaW4YBCABKAUSEAoIaW50ZXJ2YWwYBSABKAVCHAoaX3ZlcmlmaWNhdGlvbl91cmlfY29tcGxldGUiGAoWRW5kRGV2aWNlU2lnbkluUmVxdWVzdCJuChdFbmREZXZpY2VTaWduSW5SZXNwb25zZRIWCgx3YWl0X3NlY29uZHMYASABKAVIABIxCglzaWduZWRfaW4YAiABKAsyHC5jbG9ha3Jvb20udjEuV2hvQW1JUmVzcG9uc2VIAEIICgZyZXN1bHQiDwoNV2hvQW1JUmVxdWVzdCLvAgoOV2hvQW1JUmVzcG9uc2USEQoJdGVuYW50X2lkGAEgASgJEhMKC3RlbmFudF9uYW1lGAIgASgJEhEKCW1lbWJlcl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhIKBWVtYWlsGAUgASgJSACIAQESFwoKZmlyc3RfbmFtZRgGIAEoCUgBiAEBEhYKCWxhc3RfbmFtZRgHIAEoCUgCiAEBEgwKBHJvbGUYCCABKAkSEgoKb3BlcmF0aW9ucxgJIAMoCRIlCgdzaWduX2luGAogASgLMhQuY2xvYWtyb29tLnYxLlNpZ25JbhIVCg1uZWVkc19wYXNza2V5GAsgASgIEhMKC2hhc19wYXNza2V5GAwgASgIEjAKDHN0cm9uZ191bnRpbBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCAoGX2VtYWlsQg0KC19maXJzdF9uYW1lQgwKCl9sYXN0X25hbWUirAIKBlNpZ25JbhIKCgJpZBgBIAEoCRIRCgltZW1iZXJfaWQYAiABKAkSDgoGbWV0aG9kGAMgASgJEg8KB2FkZHJlc3MYBCABKAkSDgoGY2xpZW50GAUgASgJEg8KB2N1cnJlbnQYBiABKAgSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF9zZWVuX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtpZGxlX2VuZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKAoTU3dpdGNoVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiOgoSTGlzdFNpZ25JbnNSZXF1ZXN0EhYKCW1lbWJlcl9pZBgBIAEoCUgAiAEBQgwKCl9tZW1iZXJfaWQiOQoTTGlzdFNpZ25JbnNSZXNwb25zZRIiCgRkYXRhGAEgAygLMhQuY2xvYWtyb29tLnYxLlNpZ25JbiIeChBFbmRTaWduSW5SZXF1ZXN0EgoKAmlkGAEgASgJIhAKDlNpZ25PdXRSZXF1ZXN0MrYHCg1TaWduSW5TZXJ2aWNlEmEKEEdldFNpZ25Jbk1ldGhvZHMSJS5jbG9ha3Jvb20udjEuR2V0U2lnbkluTWV0aG9kc1JlcXVlc3QaJi5jbG9ha3Jvb20udjEuR2V0U2lnbkluTWV0aG9kc1Jlc3BvbnNlElEKEEFza0ZvclNpZ25JbkxpbmsSJS5jbG9ha3Jvb20udjEuQXNrRm9yU2lnbkluTGlua1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSUwoOVGFrZVNpZ25JbkxpbmsSIy5jbG9ha3Jvb20udjEuVGFrZVNpZ25JbkxpbmtSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlEmQKEUJlZ2luT3BlbklkU2lnbkluEiYuY2xvYWtyb29tLnYxLkJlZ2luT3BlbklkU2lnbkluUmVxdWVzdBonLmNsb2Frcm9vbS52MS5CZWdpbk9wZW5JZFNpZ25JblJlc3BvbnNlEmQKEUJlZ2luRGV2aWNlU2lnbkluEiYuY2xvYWtyb29tLnYxLkJlZ2luRGV2aWNlU2lnbkluUmVxdWVzdBonLmNsb2Frcm9vbS52MS5CZWdpbkRldmljZVNpZ25JblJlc3BvbnNlEl4KD0VuZERldmljZVNpZ25JbhIkLmNsb2Frcm9vbS52MS5FbmREZXZpY2VTaWduSW5SZXF1ZXN0GiUuY2xvYWtyb29tLnYxLkVuZERldmljZVNpZ25JblJlc3BvbnNlEkMKBldob0FtSRIbLmNsb2Frcm9vbS52MS5XaG9BbUlSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlEk8KDFN3aXRjaFRlbmFudBIhLmNsb2Frcm9vbS52MS5Td2l0Y2hUZW5hbnRSZXF1ZXN0GhwuY2xvYWtyb29tLnYxLldob0FtSVJlc3BvbnNlElIKC0xpc3RTaWduSW5zEiAuY2xvYWtyb29tLnYxLkxpc3RTaWduSW5zUmVxdWVzdBohLmNsb2Frcm9vbS52MS5MaXN0U2lnbkluc1Jlc3BvbnNlEkMKCUVuZFNpZ25JbhIeLmNsb2Frcm9vbS52MS5FbmRTaWduSW5SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ej8KB1NpZ25PdXQSHC5jbG9ha3Jvb20udjEuU2lnbk91dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHliBnByb3RvMw", [file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message cloakroom.v1.GetSignInMethodsRequest
@@ -151,6 +151,116 @@ export const BeginOpenIdSignInResponseSchema: GenMessage<BeginOpenIdSignInRespon
   messageDesc(file_cloakroom_v1_sign_ins, 5);
 
 /**
+ * @generated from message cloakroom.v1.BeginDeviceSignInRequest
+ */
+export type BeginDeviceSignInRequest = Message<"cloakroom.v1.BeginDeviceSignInRequest"> & {
+  /**
+   * Required if the vault has several tenants.
+   *
+   * @generated from field: optional string tenant_id = 1;
+   */
+  tenantId?: string | undefined;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInRequest.
+ * Use `create(BeginDeviceSignInRequestSchema)` to create a new message.
+ */
+export const BeginDeviceSignInRequestSchema: GenMessage<BeginDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 6);
+
+/**
+ * @generated from message cloakroom.v1.BeginDeviceSignInResponse
+ */
+export type BeginDeviceSignInResponse = Message<"cloakroom.v1.BeginDeviceSignInResponse"> & {
+  /**
+   * What the person types on the issuer's page.
+   *
+   * @generated from field: string user_code = 1;
+   */
+  userCode: string;
+
+  /**
+   * The issuer's page, to open on any device.
+   *
+   * @generated from field: string verification_uri = 2;
+   */
+  verificationUri: string;
+
+  /**
+   * The same with the code in it.
+   *
+   * @generated from field: optional string verification_uri_complete = 3;
+   */
+  verificationUriComplete?: string | undefined;
+
+  /**
+   * Seconds until the code ends.
+   *
+   * @generated from field: int32 expires_in = 4;
+   */
+  expiresIn: number;
+
+  /**
+   * Seconds to wait before each EndDeviceSignIn.
+   *
+   * @generated from field: int32 interval = 5;
+   */
+  interval: number;
+};
+
+/**
+ * Describes the message cloakroom.v1.BeginDeviceSignInResponse.
+ * Use `create(BeginDeviceSignInResponseSchema)` to create a new message.
+ */
+export const BeginDeviceSignInResponseSchema: GenMessage<BeginDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 7);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInRequest
+ */
+export type EndDeviceSignInRequest = Message<"cloakroom.v1.EndDeviceSignInRequest"> & {
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInRequest.
+ * Use `create(EndDeviceSignInRequestSchema)` to create a new message.
+ */
+export const EndDeviceSignInRequestSchema: GenMessage<EndDeviceSignInRequest> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 8);
+
+/**
+ * @generated from message cloakroom.v1.EndDeviceSignInResponse
+ */
+export type EndDeviceSignInResponse = Message<"cloakroom.v1.EndDeviceSignInResponse"> & {
+  /**
+   * @generated from oneof cloakroom.v1.EndDeviceSignInResponse.result
+   */
+  result: {
+    /**
+     * The person has not confirmed yet: how many seconds to wait before asking again.
+     *
+     * @generated from field: int32 wait_seconds = 1;
+     */
+    value: number;
+    case: "waitSeconds";
+  } | {
+    /**
+     * @generated from field: cloakroom.v1.WhoAmIResponse signed_in = 2;
+     */
+    value: WhoAmIResponse;
+    case: "signedIn";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message cloakroom.v1.EndDeviceSignInResponse.
+ * Use `create(EndDeviceSignInResponseSchema)` to create a new message.
+ */
+export const EndDeviceSignInResponseSchema: GenMessage<EndDeviceSignInResponse> = /*@__PURE__*/
+  messageDesc(file_cloakroom_v1_sign_ins, 9);
+
+/**
  * @generated from message cloakroom.v1.WhoAmIRequest
  */
 export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
@@ -161,7 +271,7 @@ export type WhoAmIRequest = Message<"cloakroom.v1.WhoAmIRequest"> & {
  * Use `create(WhoAmIRequestSchema)` to create a new message.
  */
 export const WhoAmIRequestSchema: GenMessage<WhoAmIRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 6);
+  messageDesc(file_cloakroom_v1_sign_ins, 10);
 
 /**
  * @generated from message cloakroom.v1.WhoAmIResponse
@@ -248,7 +358,7 @@ export type WhoAmIResponse = Message<"cloakroom.v1.WhoAmIResponse"> & {
  * Use `create(WhoAmIResponseSchema)` to create a new message.
  */
 export const WhoAmIResponseSchema: GenMessage<WhoAmIResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 7);
+  messageDesc(file_cloakroom_v1_sign_ins, 11);
 
 /**
  * A person's sign-in in one browser.
@@ -267,7 +377,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
   memberId: string;
 
   /**
-   * link, operator or openid.
+   * link, operator, openid or device.
    *
    * @generated from field: string method = 3;
    */
@@ -324,7 +434,7 @@ export type SignIn = Message<"cloakroom.v1.SignIn"> & {
  * Use `create(SignInSchema)` to create a new message.
  */
 export const SignInSchema: GenMessage<SignIn> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 8);
+  messageDesc(file_cloakroom_v1_sign_ins, 12);
 
 /**
  * @generated from message cloakroom.v1.SwitchTenantRequest
@@ -341,7 +451,7 @@ export type SwitchTenantRequest = Message<"cloakroom.v1.SwitchTenantRequest"> & 
  * Use `create(SwitchTenantRequestSchema)` to create a new message.
  */
 export const SwitchTenantRequestSchema: GenMessage<SwitchTenantRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 9);
+  messageDesc(file_cloakroom_v1_sign_ins, 13);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsRequest
@@ -360,7 +470,7 @@ export type ListSignInsRequest = Message<"cloakroom.v1.ListSignInsRequest"> & {
  * Use `create(ListSignInsRequestSchema)` to create a new message.
  */
 export const ListSignInsRequestSchema: GenMessage<ListSignInsRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 10);
+  messageDesc(file_cloakroom_v1_sign_ins, 14);
 
 /**
  * @generated from message cloakroom.v1.ListSignInsResponse
@@ -377,7 +487,7 @@ export type ListSignInsResponse = Message<"cloakroom.v1.ListSignInsResponse"> & 
  * Use `create(ListSignInsResponseSchema)` to create a new message.
  */
 export const ListSignInsResponseSchema: GenMessage<ListSignInsResponse> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 11);
+  messageDesc(file_cloakroom_v1_sign_ins, 15);
 
 /**
  * @generated from message cloakroom.v1.EndSignInRequest
@@ -394,7 +504,7 @@ export type EndSignInRequest = Message<"cloakroom.v1.EndSignInRequest"> & {
  * Use `create(EndSignInRequestSchema)` to create a new message.
  */
 export const EndSignInRequestSchema: GenMessage<EndSignInRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 12);
+  messageDesc(file_cloakroom_v1_sign_ins, 16);
 
 /**
  * @generated from message cloakroom.v1.SignOutRequest
@@ -407,11 +517,11 @@ export type SignOutRequest = Message<"cloakroom.v1.SignOutRequest"> & {
  * Use `create(SignOutRequestSchema)` to create a new message.
  */
 export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
-  messageDesc(file_cloakroom_v1_sign_ins, 13);
+  messageDesc(file_cloakroom_v1_sign_ins, 17);
 
 /**
- * Sign-in of members, for browsers. Its calls are POST requests over Connect from the vault's own pages, with the header
- * X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
+ * Sign-in of members, for browsers and the command line. Its calls are POST requests over Connect from the vault's own pages,
+ * with the header X-Cloakroom-Console: 1. The secrets travel in cookies, never in messages.
  *
  * @generated from service cloakroom.v1.SignInService
  */
@@ -455,6 +565,28 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof BeginOpenIdSignInRequestSchema;
     output: typeof BeginOpenIdSignInResponseSchema;
+  },
+  /**
+   * Begins a sign-in at the issuer from a program without a browser, such as a terminal: the device flow of RFC 8628. The
+   * person confirms the code on another device.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.BeginDeviceSignIn
+   */
+  beginDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof BeginDeviceSignInRequestSchema;
+    output: typeof BeginDeviceSignInResponseSchema;
+  },
+  /**
+   * Signs in once the person has confirmed the code, in the program that began. Until then the response is only when to ask
+   * again.
+   *
+   * @generated from rpc cloakroom.v1.SignInService.EndDeviceSignIn
+   */
+  endDeviceSignIn: {
+    methodKind: "unary";
+    input: typeof EndDeviceSignInRequestSchema;
+    output: typeof EndDeviceSignInResponseSchema;
   },
   /**
    * Who is signed in, and what the role allows.

@@ -1,0 +1,109 @@
+import { newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
+import { Fault, notFound } from "../base/fault.js";
+import { newUuid, type TenantId } from "../base/ids.js";
+import { Sensitive } from "../crypto/sensitive.js";
+import type { TenantKeys } from "../crypto/tenant-keys.js";
+import { readSignInRequest, useSignInRequest } from "../store/sign-in-requests.js";
+import { readTenant } from "../store/tenants.js";
+import type { OrdinaryTransaction } from "../store/transaction.js";
+import type { DeviceCodes, Issuer } from "./issuer.js";
+import { signInAs, unlessTenantIsGone } from "./issuer-sign-in.js";
+import type { StartedSignIn } from "./sign-in.js";
+import type { SignInLimits } from "./sign-in-limits.js";
+import type { LinkParts } from "./sign-in-link.js";
+import { beginSignIn, openDetails, REQUEST_SECONDS } from "./sign-in-request.js";
+import type { Visit } from "./visit.js";
+
+interface DeviceParts extends LinkParts {
+  readonly issuer: Issuer;
+  readonly limits: SignInLimits;
+}
+
+/** What the program shows the person, and the cookie by which it alone can end the sign-in. */
+export interface BegunDeviceSignIn extends Omit<DeviceCodes, "deviceCode"> {
+  readonly cookie: Sensitive<string>;
+}
+
+/** The longest pause that an issuer can ask for. */
+const LONGEST_PAUSE_SECONDS = 60;
+/** RFC 8628, 3.5. */
+const SLOWER_BY_SECONDS = 5;
+
+/**
+ * Sign-in from a program without a browser, at the operator's issuer (RFC 8628). The vault is the issuer's client: the
+ * program never has the device code, and a code of another client is refused.
+ */
+export class DeviceSignIn {
+  readonly #parts: DeviceParts;
+
+  constructor(parts: DeviceParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws {Fault} rate_limited; unprocessable if the issuer does not offer the device flow to this server. */
+  async begin(tenantId: TenantId, { network }: Pick<Visit, "network">): Promise<BegunDeviceSignIn> {
+    const { database, keyring, issuer, limits } = this.#parts;
+    if (!(await limits.allowsOpenId(network))) {
+      throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
+    }
+    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
+    const { deviceCode, ...shown } = await issuer.beginDevice();
+    const intervalSeconds = pauseOf(shown.intervalSeconds);
+    const id = newUuid();
+    const { text: cookie, hash } = newSecret("oid", tenantId, id);
+    await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      if (!(await tx.query(readTenant, tenantId))) throw notFound("tenant");
+      beginSignIn(tx, keys, "device", hash, { deviceCode, intervalSeconds }, { id });
+    });
+    const expiresInSeconds = Math.min(shown.expiresInSeconds, REQUEST_SECONDS);
+    return { ...shown, intervalSeconds, expiresInSeconds, cookie };
+  }
+
+  /**
+   * Ends a sign-in that the person has confirmed, once. Until then returns the seconds to wait before the next call.
+   * @throws {Fault} permission_denied if the person refused, the code is over, the person is neither member nor invited, or
+   * has a passkey, which a program without a browser cannot ask for; rate_limited for calls without the pause.
+   */
+  async end(visit: Visit): Promise<StartedSignIn | { readonly waitSeconds: number }> {
+    const { database, keyring, issuer, limits } = this.#parts;
+    const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
+    if (!cookie) throw notBegunHere();
+    const { tenantId, id } = cookie;
+    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
+    const begun = await database.ordinary.run(tenantId, "unguarded", (tx) => readBegun(tx, keys, cookie));
+    if (!begun) throw notBegunHere();
+    if (!(await limits.allowsDevicePoll(id))) {
+      throw new Fault("rate_limited", "Wait before asking again.", { retryAfter: begun.intervalSeconds });
+    }
+    const claims = await issuer.deviceClaims(begun.deviceCode);
+    if (claims === "pending") return { waitSeconds: begun.intervalSeconds };
+    if (claims === "slow_down") return { waitSeconds: pauseOf(begun.intervalSeconds + SLOWER_BY_SECONDS) };
+    return database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      if (!(await tx.query(useSignInRequest, id))) throw notBegunHere();
+      const step = await signInAs(tx, keys, claims, "device", visit);
+      if (step.kind === "passkey_awaited") throw needsBrowser();
+      return step;
+    });
+  }
+}
+
+async function readBegun(tx: OrdinaryTransaction, keys: TenantKeys, { id, hash }: PresentedSecret) {
+  const row = await tx.query(readSignInRequest, id);
+  if (row?.method !== "device" || !row.browser_hash?.equals(hash)) return undefined;
+  const { deviceCode, intervalSeconds } = openDetails(keys, tx.tenantId, row);
+  return { deviceCode: new Sensitive(String(deviceCode)), intervalSeconds: Number(intervalSeconds) };
+}
+
+function pauseOf(seconds: number): number {
+  return Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_PAUSE_SECONDS);
+}
+
+function notBegunHere(): Fault {
+  return new Fault("permission_denied", "This sign-in was not begun by this program, or is over. Begin again.");
+}
+
+function needsBrowser(): Fault {
+  const text =
+    "You have a passkey, and a terminal cannot ask for it. Sign in to the console, or use an application's key.";
+  return new Fault("permission_denied", text);
+}
