@@ -24,7 +24,7 @@ const OTHER_KEY = "was loaded with another key";
 const AT_ONCE = 8;
 const WAITING = 500;
 /** Look-ups of one client, running or waiting. The frames of a page have one key, and share one look-up. */
-const FOR_EACH_CLIENT = 16;
+const FOR_EACH_CLIENT = 64;
 
 /** A public or session key, named by its hash: a page may show the name to anyone. */
 export interface KeyName {

@@ -21,18 +21,12 @@ const EXPECTATIONS = {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-/** A JSON text and its value. */
-export interface ReadJson {
-  readonly text: string;
-  readonly json: Json;
-}
-
 /**
  * Parses JSON by the rules of every protocol: UTF-8, bounded structure, and no number whose digits a double does not
  * keep. Works on a large one in several turns of the event loop.
  * @throws {Fault} malformed_body or validation_failed.
  */
-export async function readJsonBytes(bytes: Uint8Array): Promise<ReadJson> {
+export async function readJsonBytes(bytes: Uint8Array): Promise<Json> {
   await afterOthers(bytes.length);
   requireBounded(bytes);
   await afterOthers(bytes.length);
@@ -41,7 +35,7 @@ export async function readJsonBytes(bytes: Uint8Array): Promise<ReadJson> {
   await afterOthers(bytes.length);
   requireExactNumbers(text);
   await afterOthers(bytes.length);
-  return { text, json };
+  return json;
 }
 
 function parseJson(text: string): Json {
@@ -54,7 +48,7 @@ function parseJson(text: string): Json {
 }
 
 /**
- * The same checks for a small message that another parser reads.
+ * The same checks, at once, for a message that another parser reads.
  * @returns its text.
  */
 export function checkJsonBytes(bytes: Uint8Array): string {

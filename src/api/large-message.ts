@@ -32,6 +32,7 @@ export async function readLargeBinary(type: DescMessage, bytes: Uint8Array): Pro
       Reflect.set(message, field.localName, readValue(bytes, start, end));
     } catch (error) {
       if (!(error instanceof UnusualForm)) throw error;
+      await afterOthers(bytes.length);
       return fromBinary(type, bytes, BINARY_OPTIONS);
     }
   }
@@ -50,21 +51,24 @@ function splitValues(type: DescMessage, bytes: Uint8Array): SplitMessage | undef
   const values: SplitMessage["values"][number][] = [];
   const others: Uint8Array[] = [];
   const cursor = new WireCursor(bytes);
+  let from = 0;
   while (cursor.at < bytes.length) {
-    const from = cursor.at;
+    const tagAt = cursor.at;
     const tag = cursor.uint32();
     const field = wireTypeOf(tag) === WireType.LengthDelimited ? fields.get(fieldNumber(tag)) : undefined;
-    if (field) {
-      if (values.some((value) => value.field === field)) return undefined;
-      const length = cursor.uint32();
-      const start = cursor.at;
-      values.push({ field, start, end: start + length });
-      cursor.at = start + length;
-    } else {
+    if (!field) {
       cursor.skip(wireTypeOf(tag));
-      others.push(bytes.subarray(from, cursor.at));
+      continue;
     }
+    if (values.some((value) => value.field === field)) return undefined;
+    others.push(bytes.subarray(from, tagAt));
+    const length = cursor.uint32();
+    const start = cursor.at;
+    cursor.at = start + length;
+    from = cursor.at;
+    values.push({ field, start, end: from });
   }
+  others.push(bytes.subarray(from));
   return values.length > 0 ? { values, others } : undefined;
 }
 

@@ -38,7 +38,7 @@ export async function readJsonBody(
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new Fault("unsupported_media_type", "Send this request with Content-Type application/json.");
   }
-  return (await readJsonBytes(bytes)).json;
+  return readJsonBytes(bytes);
 }
 
 /**
