@@ -20,9 +20,11 @@ const CACHED_MS = 5_000;
 /** How long a page may stay open before its fields must be loaded again. */
 const LIFETIME_MS = 12 * 60 * 60_000;
 const OTHER_KEY = "was loaded with another key";
-/** Look-ups at once, and how many more may wait: anyone may ask for a frame. */
+/** Look-ups for new frames at once, and how many more may wait: anyone may ask for a frame, by any name of a key. */
 const AT_ONCE = 8;
 const WAITING = 500;
+/** Look-ups of one client, running or waiting. The frames of a page have one key, and share one look-up. */
+const FOR_EACH_CLIENT = 64;
 
 /** A public or session key, named by its hash: a page may show the name to anyone. */
 export interface KeyName {
@@ -70,6 +72,9 @@ export class FramePasses {
   readonly #clock: Clock;
   readonly #applications = new LRUCache<string, FramedApplication>({ max: 10_000, ttl: CACHED_MS });
   readonly #lookUps = new Semaphore(AT_ONCE, WAITING);
+  /** Look-ups for new frames, running or waiting, by the name of the key. */
+  readonly #pending = new Map<string, Promise<FramedApplication | undefined>>();
+  readonly #pendingOf = new Map<string, number>();
 
   constructor(database: Database, keyring: TenantKeySource, clock: Clock) {
     this.#database = database;
@@ -77,9 +82,13 @@ export class FramePasses {
     this.#clock = clock;
   }
 
-  /** Returns undefined for a key that does not exist, or is no longer valid. */
-  async issue(key: KeyName): Promise<FramePass | undefined> {
-    const application = await this.#applicationOf(key);
+  /**
+   * Returns undefined for a key that does not exist, or is no longer valid.
+   * @param client the address that asks: it has a share of the look-ups.
+   * @throws {Fault} unavailable if the client, or all of them, ask for the frames of too many keys at once.
+   */
+  async issue(key: KeyName, client: string): Promise<FramePass | undefined> {
+    const application = await this.#applicationFor(key, client);
     if (!application) return undefined;
     const { origins } = application;
     const until = (this.#clock.now() + LIFETIME_MS).toString(36);
@@ -119,12 +128,35 @@ export class FramePasses {
     return session?.id === application.id ? undefined : OTHER_KEY;
   }
 
+  /** For anyone: within the client's share of the look-ups. */
+  async #applicationFor(key: KeyName, client: string): Promise<FramedApplication | undefined> {
+    const name = textOf(key);
+    const known = this.#applications.get(name) ?? this.#pending.get(name);
+    if (known) return known;
+    const pendingOf = this.#pendingOf.get(client) ?? 0;
+    if (this.#lookUps.isFull || pendingOf >= FOR_EACH_CLIENT) throw unavailable("too many frames are loaded at once");
+    this.#pendingOf.set(client, pendingOf + 1);
+    const pending = this.#lookUps.run(() => this.#applicationOf(key));
+    this.#pending.set(name, pending);
+    try {
+      return await pending;
+    } finally {
+      this.#pending.delete(name);
+      this.#release(client);
+    }
+  }
+
+  #release(client: string): void {
+    const left = (this.#pendingOf.get(client) ?? 1) - 1;
+    if (left > 0) this.#pendingOf.set(client, left);
+    else this.#pendingOf.delete(client);
+  }
+
   async #applicationOf(key: KeyName): Promise<FramedApplication | undefined> {
     const name = textOf(key);
     const known = this.#applications.get(name);
     if (known) return known;
-    if (this.#lookUps.isFull) throw unavailable("too many frames are loaded at once");
-    const found = await this.#lookUps.run(() => this.#find(key));
+    const found = await this.#find(key);
     if (found) this.#applications.set(name, found);
     return found;
   }

@@ -5,7 +5,7 @@ import type { Json } from "../base/json.js";
 import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
 import { BodyFault } from "../memory/body-fault.js";
 import { MAX_DEPTH } from "../services/value.js";
-import { checkExactNumbers, parseExactJson, requireExactNumbers } from "./rest/numbers.js";
+import { checkExactNumbers, requireExactNumbers } from "./rest/numbers.js";
 
 /** One level more than a value may have: the object that contains it. */
 const LIMITS = { depth: MAX_DEPTH + 1, values: MAX_VALUES, names: MAX_NAMES };
@@ -28,34 +28,32 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
  */
 export async function readJsonBytes(bytes: Uint8Array): Promise<Json> {
   await afterOthers(bytes.length);
-  const text = decodeJson(bytes);
+  requireBounded(bytes);
   await afterOthers(bytes.length);
+  const text = decodeUtf8(bytes);
+  const json = parseJson(text);
+  await afterOthers(bytes.length);
+  requireExactNumbers(text);
+  await afterOthers(bytes.length);
+  return json;
+}
+
+function parseJson(text: string): Json {
   try {
-    return parseExactJson(text);
-  } catch (error) {
-    if (error instanceof Fault) throw error;
+    return JSON.parse(text);
+  } catch {
     // The parser's own message quotes the body.
     throw malformed("must be valid JSON");
   }
 }
 
 /**
- * The same checks for a message that another parser reads.
+ * The same checks, at once, for a message that another parser reads.
  * @returns its text.
  */
 export function checkJsonBytes(bytes: Uint8Array): string {
-  return checked(decodeJson(bytes));
-}
-
-/** The same in several turns of the event loop for a large message. */
-export async function readCheckedJson(bytes: Uint8Array): Promise<string> {
-  await afterOthers(bytes.length);
-  const text = decodeJson(bytes);
-  await afterOthers(bytes.length);
-  return checked(text);
-}
-
-function checked(text: string): string {
+  requireBounded(bytes);
+  const text = decodeUtf8(bytes);
   try {
     checkExactNumbers(text);
   } catch (error) {
@@ -65,12 +63,11 @@ function checked(text: string): string {
   return text;
 }
 
-function decodeJson(bytes: Uint8Array): string {
-  // Determined from the bytes, before anything is built from them.
+/** Determined from the bytes, before anything is built from them. */
+function requireBounded(bytes: Uint8Array): void {
   const exceeded = exceededLimit(bytes, LIMITS);
   if (exceeded === "number") throw tooLongNumber(decodeUtf8(bytes));
   if (exceeded) throw badlyStructured(EXPECTATIONS[exceeded]);
-  return decodeUtf8(bytes);
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

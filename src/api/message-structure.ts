@@ -1,9 +1,10 @@
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import type { DescMessage } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
 import { Fault } from "../base/fault.js";
 import { MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { badlyStructured, malformed, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./json-text.js";
+import { fieldNumber, WireCursor, wireTypeOf } from "./wire-cursor.js";
 
 /** Entries of maps are messages too; parsers do not count them as levels. */
 const MAX_LEVELS = 2 * RECURSION_LIMIT;
@@ -22,74 +23,60 @@ export function requireBoundedMessage(desc: DescMessage, bytes: Uint8Array): voi
 function countMembers(desc: DescMessage, bytes: Uint8Array, names: Set<string> | undefined): number {
   const walk = new MessageWalk(bytes, names);
   try {
-    walk.message(desc, bytes.length, 0);
+    walk.message(shapeOf(desc), bytes.length, 0);
   } catch (error) {
     throw error instanceof Fault ? error : unreadable();
   }
   return walk.members;
 }
 
-class MessageWalk {
-  readonly #reader: BinaryReader;
-  readonly #bytes: Buffer;
+class MessageWalk extends WireCursor {
   readonly #names: Set<string> | undefined;
   #values = 0;
   /** Across all maps and structs. */
   members = 0;
 
   constructor(bytes: Uint8Array, names: Set<string> | undefined) {
-    this.#reader = new BinaryReader(bytes);
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    super(bytes);
     this.#names = names;
   }
 
-  message(desc: DescMessage, end: number, level: number): void {
-    const fields = fieldsOf(desc);
-    // The kind of a Value has been counted as the value already.
-    const uncounted = desc.typeName === "google.protobuf.Value" ? 1 : 0;
-    this.#fields(end, level, uncounted, (number) => {
-      const field = fields.get(number);
-      if (field?.fieldKind === "map") return (mapEnd) => this.#entry(field.message, mapEnd, level + 1);
-      return field?.message && this.#messageReader(field.message, level);
-    });
+  message({ uncounted, fields }: Shape, end: number, level: number): void {
+    this.#requireWithin(end, level);
+    for (let seen = 1; this.at < end; seen += 1) {
+      const tag = this.uint32();
+      if (seen > uncounted) this.#countValue();
+      const field = wireTypeOf(tag) === WireType.LengthDelimited ? fields.get(fieldNumber(tag)) : undefined;
+      // Our messages have no groups, and an unknown group may have any number of fields.
+      if (!field) this.skip(wireTypeOf(tag));
+      else if (field.kind === "map") this.#entry(field.value, this.#end(), level + 1);
+      else this.message(field.shape(), this.#end(), level + 1);
+    }
+    if (this.at !== end) throw unreadable();
   }
 
   /** An entry of a map is a message with the key as field 1 and the value as field 2. */
-  #entry(value: DescMessage | undefined, end: number, level: number): void {
+  #entry(value: (() => Shape) | undefined, end: number, level: number): void {
     this.members += 1;
-    const keyOrValue = 2;
-    this.#fields(end, level, keyOrValue, (number) =>
-      number === 1 ? (keyEnd) => this.#name(keyEnd) : value && this.#messageReader(value, level),
-    );
-  }
-
-  #messageReader(desc: DescMessage, level: number): (end: number) => void {
-    return (end) => this.message(desc, end, level + 1);
-  }
-
-  /**
-   * @param uncounted fields that are not values of their own.
-   * @param nestedIn the walker of a field's content; undefined to skip the field.
-   */
-  #fields(
-    end: number,
-    level: number,
-    uncounted: number,
-    nestedIn: (number: number) => ((end: number) => void) | undefined,
-  ): void {
-    if (level > MAX_LEVELS || end > this.#reader.len) throw unreadable();
-    for (let seen = 1; this.#reader.pos < end; seen += 1) {
-      const [number, wireType] = this.#reader.tag();
-      if (seen > uncounted) this.#countValue();
-      // Our messages have no groups, and an unknown group may have any number of fields.
-      if (wireType === WireType.StartGroup) throw unreadable();
-      const walk = wireType === WireType.LengthDelimited ? nestedIn(number) : undefined;
-      if (walk) {
-        const length = this.#reader.uint32();
-        walk(this.#reader.pos + length);
-      } else this.#reader.skip(wireType, number);
+    this.#requireWithin(end, level);
+    for (let seen = 1; this.at < end; seen += 1) {
+      const tag = this.uint32();
+      if (seen > 2) this.#countValue();
+      const number = wireTypeOf(tag) === WireType.LengthDelimited ? fieldNumber(tag) : 0;
+      if (number === 1) this.#name(this.#end());
+      else if (number === 2 && value) this.message(value(), this.#end(), level + 1);
+      else this.skip(wireTypeOf(tag));
     }
-    if (this.#reader.pos !== end) throw unreadable();
+    if (this.at !== end) throw unreadable();
+  }
+
+  #requireWithin(end: number, level: number): void {
+    if (level > MAX_LEVELS || end > this.bytes.length) throw unreadable();
+  }
+
+  #end(): number {
+    const length = this.uint32();
+    return this.at + length;
   }
 
   #countValue(): void {
@@ -98,12 +85,12 @@ class MessageWalk {
   }
 
   #name(end: number): void {
-    if (end > this.#reader.len) throw unreadable();
+    if (end > this.bytes.length) throw unreadable();
     if (this.#names) {
-      this.#names.add(this.#bytes.toString("latin1", this.#reader.pos, end));
+      this.#names.add(this.bytes.toString("latin1", this.at, end));
       if (this.#names.size > MAX_NAMES) throw badlyStructured(TOO_MANY_NAMES);
     }
-    this.#reader.pos = end;
+    this.at = end;
   }
 }
 
@@ -111,12 +98,31 @@ function unreadable(): Fault {
   return malformed("must be a valid message");
 }
 
-const fieldsByNumber = new WeakMap<DescMessage, ReadonlyMap<number, DescField>>();
+/** The fields of a message that have a structure of their own. */
+interface Shape {
+  /** How many fields are not values of their own: the kind of a Value has been counted as the value already. */
+  readonly uncounted: 0 | 1;
+  readonly fields: ReadonlyMap<number, NestedField>;
+}
 
-function fieldsOf(desc: DescMessage): ReadonlyMap<number, DescField> {
-  const known = fieldsByNumber.get(desc);
+/** Shapes are functions, since messages may contain themselves. */
+type NestedField =
+  | { readonly kind: "message"; readonly shape: () => Shape }
+  | { readonly kind: "map"; readonly value: (() => Shape) | undefined };
+
+const shapes = new WeakMap<DescMessage, Shape>();
+
+function shapeOf(desc: DescMessage): Shape {
+  const known = shapes.get(desc);
   if (known) return known;
-  const fields = new Map(desc.fields.map((field) => [field.number, field]));
-  fieldsByNumber.set(desc, fields);
-  return fields;
+  const fields = new Map<number, NestedField>();
+  for (const field of desc.fields) {
+    const { message } = field;
+    const shape = message && (() => shapeOf(message));
+    if (field.fieldKind === "map") fields.set(field.number, { kind: "map", value: shape });
+    else if (shape) fields.set(field.number, { kind: "message", shape });
+  }
+  const made: Shape = { uncounted: desc.typeName === "google.protobuf.Value" ? 1 : 0, fields };
+  shapes.set(desc, made);
+  return made;
 }

@@ -2,6 +2,7 @@ import { create, type DescMethod, getOption, type Message, toBinary } from "@buf
 import { policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import type { Caller } from "../access/caller.js";
 import { Denied, recordDenial } from "../access/refusal.js";
+import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { NewCookie } from "../people/visit.js";
@@ -103,6 +104,8 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
     request ? withFurtherFaults(fault, [() => validate(request), ...fieldChecks(request)]) : fault;
 
   return async (head, caller, request, unreadable, partial) => {
+    const bytes = head.memory.bodyBytes;
+    if (isLarge(bytes)) await afterOthers(bytes);
     const reply = new CollectedReply();
     const headersOf = (message: Message) => [
       ...method.headersOf(message),
@@ -126,6 +129,7 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
         throw invalid("update_mask", "must name the fields to change");
       }
       validate(request);
+      if (isLarge(bytes)) await afterOthers(bytes);
       const message = await method.serve(request, (output) => transactingCall(output, call));
       return {
         ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
@@ -156,7 +160,9 @@ function idempotencyReader(
     if (key === undefined || !caller || !rule) return undefined;
     const keys = await keyring.of(caller.tenantId);
     const resource = resourceFields.map((field) => String(Reflect.get(request, field.localName)));
-    return new Idempotency({ key, method: rpc, resource, body: toBinary(desc.input, request), rule }, caller, keys);
+    const body = toBinary(desc.input, request);
+    if (isLarge(body.length)) await afterOthers(body.length);
+    return new Idempotency({ key, method: rpc, resource, body, rule }, caller, keys);
   };
 }
 

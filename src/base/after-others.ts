@@ -7,7 +7,7 @@ export function isLarge(bytes: number): boolean {
   return bytes > FEW_BYTES;
 }
 
-/** Yields to the event loop between two steps of work on many bytes: a step over 5 MB holds it for up to 50 ms. */
+/** Yields to the event loop between two steps of work on many bytes: a step over 5 MB takes up to 20 ms. */
 export async function afterOthers(bytes: number): Promise<void> {
   if (isLarge(bytes)) await nextTurn();
 }

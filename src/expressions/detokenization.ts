@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../base/json.js";
 import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
 import { expressionFault, foundNothing, type PlaceOf } from "./expression-place.js";
-import { mapTexts, type Place, placeName } from "./json-texts.js";
+import { mapTexts, type Place, placeName, visitTexts } from "./json-texts.js";
 import { parseReference, type Reference } from "./reference.js";
 import { FOUND_NOTHING } from "./rejection.js";
 import { type ExpressionSpan, expressionSpans } from "./span.js";
@@ -43,7 +43,7 @@ export interface BodyOptions {
 export function findReferences(body: Json, options: BodyOptions = {}): TokenReference[] {
   const found = new Map<string, boolean>();
   let count = 0;
-  mapTexts(body, (text, place) => {
+  visitTexts(body, (text, place) => {
     for (const span of expressionSpans(text)) {
       count += 1;
       if (count > MOST_EXPRESSIONS) {
@@ -52,7 +52,6 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
       const { tokenId, form } = tokenReference(span.expression, placeIn(text, span, place, options));
       found.set(tokenId, form === "token" || found.get(tokenId) === true);
     }
-    return null;
   });
   return [...found].map(([tokenId, wholeToken]) => ({ tokenId, wholeToken }));
 }

@@ -23,6 +23,24 @@ export function placeName(place: Place | null, root: string | null): string {
   return name === "" ? "body" : name.slice(0, LONGEST_NAME);
 }
 
+/** Calls `visit` for each text (not the keys) of `value`, in order. */
+export function visitTexts(
+  value: Json,
+  visit: (text: string, place: Place | null) => void,
+  place: Place | null = null,
+): void {
+  if (typeof value === "string") visit(value, place);
+  if (typeof value !== "object" || value === null) return;
+  const keys = Array.isArray(value) ? value.keys() : Object.keys(value);
+  for (const key of keys) {
+    const item = Array.isArray(value) ? value[Number(key)] : value[key];
+    // Most values have no text: a place is made only for one that may.
+    if (typeof item === "string" || (typeof item === "object" && item !== null)) {
+      visitTexts(item, visit, { parent: place, key });
+    }
+  }
+}
+
 /** Copies `value` with each text (not the keys) replaced by the result of `replace`. */
 export function mapTexts(
   value: Json,

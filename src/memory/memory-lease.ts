@@ -23,6 +23,8 @@ export interface RequestMemory {
   readonly isClosed: boolean;
   /** Limits of a body, by what is known of its sender. */
   readonly allowance: BodyAllowance;
+  /** Bytes of all bodies that it has memory for: a measure of the work that each of its steps is. */
+  readonly bodyBytes: number;
   /** Records the caller's identity. Existing reservations now count towards its own share. */
   prove(proof: Proof): void;
   /**
@@ -60,6 +62,7 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
 export const UNCOUNTED: RequestMemory = {
   isClosed: false,
   allowance: ALLOWANCES.key,
+  bodyBytes: 0,
   prove: () => {},
   reserve: () => NO_RESERVATION,
   reserveNow: () => NO_RESERVATION,
@@ -86,6 +89,10 @@ export class MemoryLease implements RequestMemory {
 
   get allowance(): BodyAllowance {
     return ALLOWANCES[this.#proof?.kind ?? "nothing"];
+  }
+
+  get bodyBytes(): number {
+    return this.#reserved.reduce((sum, { bytes }) => sum + bytes, 0) / BYTES_FOR_EACH;
   }
 
   prove(proof: Proof): void {

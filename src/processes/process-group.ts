@@ -16,7 +16,7 @@ const HEALTHY_MS = 10_000;
 const MOST_FAILED_STARTS = 5;
 const PING_EVERY_MS = 5_000;
 /**
- * How long a process may be unresponsive before it is killed. No request may hold the event loop for more than 100 ms;
+ * How long a process may be unresponsive before it is killed. No request may hold the event loop for more than 60 ms;
  * orchestrators also give an unresponsive process 30 s.
  */
 const MOST_SILENT_MS = 30_000;

@@ -76,12 +76,13 @@ function apiServer(
 ): Promise<ApiServer> {
   const { corsOrigins, bodyLimit, requestTimeout, rpcFastPath } = config;
   const { pipelines, streams, invokeProxy, overload } = parts;
+  const readClient = clientReader(config.trustedProxies);
   return createApiServer({
     services: SERVICES,
     ...{ pipelines, streams, invokeProxy, overload },
     ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
-    readClient: clientReader(config.trustedProxies),
+    readClient,
     readAddress: addressReader(config.trustedProxies, config.logAddresses),
     visits: parts.people.visits,
     async extend(app) {
@@ -91,7 +92,8 @@ function apiServer(
       const { incoming, approvals, challenges } = parts.payments;
       registerPaymentRoutes(app, { incoming, approvals, challenges }, observeInto(log, meters.operation));
       registerConsole(app, web);
-      registerElements(app, web, parts.framePasses, observeInto(log, meters.operation));
+      const observe = observeInto(log, meters.operation);
+      registerElements(app, { build: web, passes: parts.framePasses, readClient, observe });
       registerInvitationPage(app, parts.invitations, observeInto(log, meters.operation));
       registerOpenIdPage(app, parts.people, observeInto(log, meters.operation));
     },

@@ -1,9 +1,10 @@
 import { TokenizeService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { afterOthers, isLarge } from "../base/after-others.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
-import { createTokens, planTokenize } from "../tokens/tokenize.js";
+import { createTokens, planTokenize, writeAllAhead } from "../tokens/tokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -25,9 +26,14 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
         if (!value) throw invalid("value", "must be given");
         const keys = await keyring.of(call.caller.tenantId);
         const now = new Date(clock.now());
-        const plan = planTokenize(call.caller, keys, toJson(value, "value"), now);
+        const body = toJson(value, "value");
+        const bytes = call.memory.bodyBytes;
+        await afterOthers(bytes);
+        const plan = planTokenize(call.caller, keys, body, now);
+        await afterOthers(bytes);
+        const items = isLarge(bytes) ? await writeAllAhead(plan.items) : plan.items;
         return call.transactShared(
-          async (tx) => createTokens(tx, call.caller, keys, plan.items, bins),
+          async (tx) => createTokens(tx, call.caller, keys, items, bins),
           (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),
           (views) => ({ value: toValue(plan.assemble(views, (view) => viewToJson(withoutCvc(view)))) }),
         );
@@ -38,12 +44,21 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       if (!value) throw invalid("value", "must be given");
       const keys = await keyring.of(call.caller.tenantId);
       const body = toJson(value, "value");
+      const bytes = call.memory.bodyBytes;
+      await afterOthers(bytes);
       const ids = referencedTokens(body, "value");
+      await afterOthers(bytes);
       const tokens = await call.commitShared((tx) =>
         findTokens(tx, call.caller, ids, "token:read", "read", call.memory),
       );
       const lookup = await openTokens(call.caller.tenantId, keys, tokens, bins);
-      return { value: toValue(detokenize(body, "value", lookup)) };
+      // Without a reference, the response is the request.
+      if (ids.length === 0) return { value };
+      const resolved = detokenize(body, "value", lookup);
+      await afterOthers(call.memory.bodyBytes);
+      const shown = toValue(resolved);
+      await afterOthers(call.memory.bodyBytes);
+      return { value: shown };
     }),
   ];
 }

@@ -1,11 +1,12 @@
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { afterOthers, isLarge } from "../base/after-others.js";
 import type { Clock } from "../base/clock.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { touch } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
-import { prepareToken } from "../tokens/prepare.js";
-import { readToken, showReadable } from "../tokens/read.js";
+import { prepareLargeToken, prepareToken } from "../tokens/prepare.js";
+import { openReadable, readToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { patchToken } from "../tokens/update.js";
 import { withoutCvc } from "../tokens/view.js";
@@ -29,7 +30,12 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
       method.createToken,
       async (request, call) => {
         const keys = await keyring.of(call.caller.tenantId);
-        const prepared = prepareToken(call.caller, keys, draftOf(request), new Date(clock.now()));
+        const draft = draftOf(request);
+        const now = new Date(clock.now());
+        const { bodyBytes } = call.memory;
+        const prepared = isLarge(bodyBytes)
+          ? await prepareLargeToken(call.caller, keys, draft, now, bodyBytes)
+          : prepareToken(call.caller, keys, draft, now);
         return call.transactShared(
           async (tx) => createToken(tx, call.caller, keys, prepared, { bins }),
           showToken,
@@ -46,7 +52,10 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
       const found = await call.commitShared((tx) => readToken(tx, call.caller, id));
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
       if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
-      return showToken(showReadable(call.caller, keys, found, { bins }));
+      const view = await openReadable(call.caller, keys, found, { bins });
+      const shown = showToken(view);
+      await afterOthers(found.row.data.length);
+      return shown;
     }),
     serve(
       method.updateToken,
@@ -54,7 +63,7 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
         const keys = await keyring.of(call.caller.tenantId);
         const patch = patchOf(request);
         return call.transact(
-          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }),
+          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }, call.memory.bodyBytes),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );

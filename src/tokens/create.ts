@@ -22,7 +22,7 @@ import { touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";
-import { openToken, sealCvc, sealToken, splitCvc } from "./sealing.js";
+import { openToken, sealCvc, sealToken, splitCvc, textOf } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
@@ -94,7 +94,14 @@ function rowOf(
   };
   return {
     ...bound,
-    ...sealToken(keys, tx.tenantId, bound, data, prepared.attributes, prepared.indexValues),
+    ...sealToken(
+      keys,
+      tx.tenantId,
+      bound,
+      prepared.text?.reveal() ?? textOf(data),
+      prepared.attributes,
+      prepared.indexValues,
+    ),
     expires_at: prepared.expiry?.at ?? null,
     expires_at_text: prepared.expiry?.text ?? null,
     active_month: monthOf(tx.now),

@@ -1,5 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
+import { afterOthers } from "../base/after-others.js";
 import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
@@ -15,7 +16,7 @@ import { normalizeData } from "./data-field.js";
 import { parseExpiry } from "./expiry.js";
 import { isInactive } from "./inactive.js";
 import { requireEvaluable } from "./mask.js";
-import { splitCvc } from "./sealing.js";
+import { splitCvc, textOf } from "./sealing.js";
 import type { Expiry, Token, TokenAttributes, TokenDraft } from "./token.js";
 import { tokenType } from "./types/registry.js";
 import type { TokenType } from "./types/token-type.js";
@@ -34,6 +35,8 @@ export interface PreparedToken {
   readonly type: TokenType;
   readonly idChoice: IdChoice;
   readonly data: Sensitive<Json>;
+  /** The text to seal, if it was written ahead: see {@link writeAhead}. */
+  readonly text?: Sensitive<Buffer>;
   readonly attributes: TokenAttributes;
   readonly containers: readonly ContainerPath[];
   readonly fingerprint: Buffer | undefined;
@@ -73,6 +76,31 @@ export function prepareToken(
     indexValues: evaluateIndexes(type, lasting, attributes, budget),
     expiry: draft.expiresAt === undefined ? undefined : parseExpiry(draft.expiresAt, now),
   };
+}
+
+/** {@link prepareToken} in several turns of the event loop, for a token of a large request. */
+export async function prepareLargeToken(
+  caller: Caller,
+  keys: TenantKeys,
+  draft: TokenDraft,
+  now: Date,
+  bodyBytes: number,
+): Promise<PreparedToken> {
+  await afterOthers(bodyBytes);
+  const prepared = prepareToken(caller, keys, draft, now);
+  await afterOthers(bodyBytes);
+  return writeAhead(prepared);
+}
+
+/**
+ * Writes the text to seal before the token's transaction: shared with other requests, it cannot yield between two steps
+ * on a large token. Yields afterwards.
+ */
+export async function writeAhead(prepared: PreparedToken): Promise<PreparedToken> {
+  const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
+  const text = textOf(data);
+  await afterOthers(text.length);
+  return { ...prepared, text: new Sensitive(text) };
 }
 
 /**

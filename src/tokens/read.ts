@@ -4,6 +4,7 @@ import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { mayLackReason, requireReason } from "../access/reveal-reason.js";
 import { logEntry } from "../audit/log-entry.js";
+import { afterOthers, isLarge } from "../base/after-others.js";
 import { notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -63,4 +64,16 @@ export function showReadable(
   showing: Showing,
 ): TokenView {
   return viewOf(caller.tenantId, openToken(keys, caller.tenantId, row), transform, showing);
+}
+
+/** The same in several turns of the event loop for a large token. */
+export async function openReadable(
+  caller: Caller,
+  keys: TenantKeys,
+  { row, transform }: ReadableToken,
+  showing: Showing,
+): Promise<TokenView> {
+  const token = openToken(keys, caller.tenantId, row);
+  if (isLarge(row.data.length)) await afterOthers(row.data.length);
+  return viewOf(caller.tenantId, token, transform, showing);
 }

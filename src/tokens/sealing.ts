@@ -29,21 +29,26 @@ export function splitCvc(type: string, data: Json): SplitData {
 export type BoundRow = Pick<TokenRow, "id" | (typeof BOUND.tokens)[number]>;
 
 /**
- * The sealed columns of a token's row: its data without a verification code (see {@link splitCvc}) and its attributes.
+ * The sealed columns of a token's row: its data and its attributes.
+ * @param text the data without a verification code: see {@link splitCvc} and {@link textOf}.
  */
 export function sealToken(
   keys: TenantKeys,
   tenantId: TenantId,
   row: BoundRow,
-  data: Json,
+  text: Buffer,
   attributes: TokenAttributes,
   indexValues: readonly string[],
 ): Pick<TokenRow, "data" | "attributes"> {
   const bound = boundTo(row, BOUND.tokens);
   const written = writeAttributes(attributes, indexValues);
-  const sealPart = (field: string, part: Json) =>
-    seal(keys.data, { tenantId, entity: row.id, field, bound }, Buffer.from(JSON.stringify(part)));
-  return { data: sealPart("data", data), attributes: written && sealPart("attributes", written) };
+  const sealPart = (field: string, part: Buffer) => seal(keys.data, { tenantId, entity: row.id, field, bound }, part);
+  return { data: sealPart("data", text), attributes: written && sealPart("attributes", textOf(written)) };
+}
+
+/** What is sealed of a value. */
+export function textOf(value: Json): Buffer {
+  return Buffer.from(JSON.stringify(value));
 }
 
 /** Seals a verification code under the key of its own purpose. */

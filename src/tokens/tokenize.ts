@@ -9,7 +9,7 @@ import type { Transaction } from "../store/transaction.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
 import { entityTypeOf } from "./entity.js";
-import { atPlace, movedTo, type PreparedToken, prepareToken } from "./prepare.js";
+import { atPlace, movedTo, type PreparedToken, prepareToken, writeAhead } from "./prepare.js";
 import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import type { TokenView } from "./view.js";
@@ -79,6 +79,13 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
     }
   });
   return { items, assemble: (views, show) => assemble(root, views, show) };
+}
+
+/** The tokens of a plan with their texts to seal: see {@link writeAhead}. Yields between large tokens. */
+export async function writeAllAhead(items: readonly PlannedToken[]): Promise<PlannedToken[]> {
+  const written: PlannedToken[] = [];
+  for (const { place, prepared } of items) written.push({ place, prepared: await writeAhead(prepared) });
+  return written;
 }
 
 /** Stores all tokens of a plan, or none. */

@@ -4,6 +4,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { moreCareful } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
+import { afterOthers } from "../base/after-others.js";
 import { notFound } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -18,7 +19,7 @@ import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
-import { openToken, sealToken, splitCvc } from "./sealing.js";
+import { openToken, sealToken, splitCvc, textOf } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
@@ -35,10 +36,13 @@ export async function patchToken(
   id: string,
   patch: TokenPatch,
   showing: Showing = {},
+  bodyBytes = 0,
 ): Promise<TokenView> {
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");
+  const bytes = Math.max(row.data.length, bodyBytes);
   const token = openToken(keys, tx.tenantId, row);
+  await afterOthers(bytes);
   const entityType = entityTypeOf(token.type);
   const transform = transformOf(caller, token, patch);
   if (!transform) throw denied(caller, "token:update", entityType, id);
@@ -46,11 +50,13 @@ export async function patchToken(
   const shown = forWriteAnswer(transform);
   const { settings, principal } = caller;
   const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
+  await afterOthers(bytes);
   const duplicate = await findDuplicate(tx, keys, row, patched);
   if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
 
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
+  await afterOthers(bytes);
   updateToken(tx, changeOf(tx, caller, keys, row, patched));
   rewriteCompanions(tx, keys, token, patched);
   await touch(tx, id, row.active_month);
@@ -119,7 +125,7 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
   const bound = { ...changed, containers: [...patched.containers], type, revision: row.revision + 1 };
   return {
     ...changed,
-    ...sealToken(keys, tx.tenantId, bound, data, patched.attributes, patched.indexValues),
+    ...sealToken(keys, tx.tenantId, bound, textOf(data), patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
     modified_by: actorOf(caller).id,

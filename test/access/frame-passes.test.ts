@@ -8,6 +8,7 @@ import { openVault, type Vault } from "../../src/vault/vault.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const MINUTE = 60_000;
+const CLIENT = "192.0.2.1";
 const SHOP = "https://shop.example.com";
 
 const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
@@ -30,7 +31,7 @@ function nameOf(key: string): string {
 async function passFor(passes: FramePasses, key: string): Promise<string | undefined> {
   const name = parseKeyName(nameOf(key));
   if (!name) throw new Error("the key has no name");
-  const issued = await passes.issue(name);
+  const issued = await passes.issue(name, CLIENT);
   return issued && `${issued.pass} ${nameOf(key)} ${SHOP}`;
 }
 
@@ -68,5 +69,45 @@ describe("a frame's pass", () => {
     await expect(later.require(pass, body.session_key, caller)).rejects.toMatchObject({
       fault: { code: "permission_denied" },
     });
+  });
+});
+
+describe("look-ups for frames", () => {
+  /** The name of a key that does not exist. */
+  const madeUp = (n: number) => {
+    const name = parseKeyName(nameOf(`${publicKey}${n}`));
+    if (!name) throw new Error("the key has no name");
+    return name;
+  };
+
+  it("of made-up keys from one client leave others theirs", async () => {
+    const passes = new FramePasses(vault.database, vault.keyring, clock);
+    const asked = Array.from({ length: 600 }, (_, n) => passes.issue(madeUp(n), "198.51.100.7"));
+    const [others, ...ends] = await Promise.all([
+      passFor(passes, publicKey),
+      ...asked.map((pass) => pass.catch((error: unknown) => error)),
+    ]);
+    expect(others).toContain(SHOP);
+    expect(ends.filter((end) => end === undefined)).toHaveLength(64);
+    const refused = ends.filter((end) => end !== undefined);
+    expect(refused).toHaveLength(536);
+    for (const error of refused) expect(error).toMatchObject({ code: "unavailable" });
+    expect(await passes.issue(madeUp(0), "198.51.100.7"), "a place that is free again").toBeUndefined();
+  });
+
+  it("of the frames of one page are one", async () => {
+    const passes = new FramePasses(vault.database, vault.keyring, clock);
+    const frames = await Promise.all(Array.from({ length: 100 }, () => passFor(passes, publicKey)));
+    for (const pass of frames) expect(pass).toContain(SHOP);
+  });
+
+  it("of frames with a pass need no place among those of unverified keys", async () => {
+    const passes = new FramePasses(vault.database, vault.keyring, clock);
+    const pass = (await passFor(passes, publicKey)) ?? "";
+    const later = new FramePasses(vault.database, vault.keyring, clock);
+    const caller = await callerOf(publicKey);
+    const asked = Array.from({ length: 600 }, (_, n) => later.issue(madeUp(n), `client ${n}`));
+    const [, ends] = await Promise.all([later.require(pass, publicKey, caller), Promise.allSettled(asked)]);
+    expect(ends.filter(({ status }) => status === "rejected")).toHaveLength(92);
   });
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Role } from "../../src/access/role.js";
 import { newMember } from "../support/member.js";
 import { memberWithPasskey } from "../support/passkeys.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -15,7 +16,7 @@ const REASON = { headers: { "X-Cloakroom-Reason": "a chargeback, case 17" } };
 let tenant: TestTenant;
 let tokenId: string;
 
-async function person(role: string, { hasPasskey = true } = {}): Promise<TestBrowser> {
+async function person(role: Role, { hasPasskey = true } = {}): Promise<TestBrowser> {
   if (hasPasskey) return (await memberWithPasskey(tenant, role)).browser;
   return signedIn(tenant.id, await newMember(tenant, role));
 }
@@ -61,7 +62,7 @@ describe("a value in the clear", () => {
     expect((await browser.call(REVEAL, { id: tokenId })).body.message).toContain("X-Cloakroom-Reason");
     const plain = await (await person("ADMIN", { hasPasskey: false })).call(REVEAL, { id: tokenId }, REASON);
     expect(plain).toMatchObject({ status: 403, body: { message: expect.stringContaining("needs a second factor") } });
-    for (const role of ["AUDITOR", "DEVELOPER"]) {
+    for (const role of ["AUDITOR", "DEVELOPER"] as const) {
       const refused = await (await person(role)).call(REVEAL, { id: tokenId }, REASON);
       expect(refused).toMatchObject({ status: 403, body: { message: expect.stringContaining(`Your role ${role}`) } });
     }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { afterOthers } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
 import { BodyFault } from "../../memory/body-fault.js";
@@ -39,9 +38,7 @@ export async function readJsonBody(
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new Fault("unsupported_media_type", "Send this request with Content-Type application/json.");
   }
-  const json = await readJsonBytes(bytes);
-  await afterOthers(bytes.length);
-  return json;
+  return readJsonBytes(bytes);
 }
 
 /**

@@ -1,8 +1,7 @@
 import { isExact } from "../../base/exact-number.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { MAX_NAME_CHARACTERS } from "../../base/field-faults.js";
-import type { Json } from "../../base/json.js";
-import { endOfJsonString } from "../../base/json-string.js";
+import { endOfJsonString, startOfJsonString } from "../../base/json-string.js";
 import { MAX_NUMBER_CHARACTERS } from "../../base/json-structure.js";
 
 /**
@@ -14,17 +13,10 @@ const SUSPECT = /(?:^|[:,[\s])-?(?:[\d.]{16}|[\d.]+[eE])/;
 const INEXACT = "holds a number with more digits than JSON numbers keep; send it as a string";
 
 /**
- * Parses JSON and rejects numbers whose digits a double does not keep: a vault must not change digits.
- * @throws {SyntaxError} for invalid JSON.
+ * Rejects numbers whose digits a double does not keep: a vault must not change digits.
+ * @throws {SyntaxError} for such a text that is not JSON.
  * @throws {Fault} validation_failed naming each such number, even if a later member of the same name replaces it.
  */
-export function parseExactJson(text: string): Json {
-  const parsed: Json = JSON.parse(text);
-  requireExactNumbers(text);
-  return parsed;
-}
-
-/** The check alone, for a text that another parser reads. Throws like {@link parseExactJson}. */
 export function checkExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
   // The walk expects valid JSON. Invalid JSON must be rejected as such, whatever its numbers.
@@ -32,7 +24,7 @@ export function checkExactNumbers(text: string): void {
   requireExactNumbers(text);
 }
 
-/** Throws like {@link parseExactJson} for the numbers of a JSON text. @throws {SyntaxError} if it is not JSON. */
+/** {@link checkExactNumbers} for a text that was parsed before. */
 export function requireExactNumbers(text: string): void {
   if (!SUSPECT.test(text)) return;
   const faults = new FieldFaultList();
@@ -45,9 +37,8 @@ interface Container {
   readonly isArray: boolean;
   /** Number of items or members before the current one. */
   index: number;
-  /** Range of the current member's name, quotes included. */
+  /** Offset of the current member's name, at its opening quote. */
   nameStart: number;
-  nameEnd: number;
   /** Its first characters, once requested: 5 MB of escaped text are not decoded for each fault. */
   name: string | undefined;
 }
@@ -61,14 +52,14 @@ function* inexactNumbers(text: string): Generator<string> {
     switch (text[at]) {
       case '"': {
         const end = endOfJsonString(text, at);
-        if (isName && container) Object.assign(container, { nameStart: at, nameEnd: end, name: undefined });
+        if (isName && container) Object.assign(container, { nameStart: at, name: undefined });
         at = end - 1;
         break;
       }
       case "[":
       case "{":
         isName = text[at] === "{";
-        open.push({ isArray: !isName, index: 0, nameStart: 0, nameEnd: 0, name: undefined });
+        open.push({ isArray: !isName, index: 0, nameStart: 0, name: undefined });
         break;
       case "]":
       case "}":
@@ -117,15 +108,11 @@ function placeOf(open: readonly Container[], text: string): string {
   for (const container of open) {
     if (container.isArray) place += `[${container.index}]`;
     else {
-      container.name ??= nameOf(container, text);
+      container.name ??= startOfJsonString(text, container.nameStart, MAX_NAME_CHARACTERS);
       place += place === "" ? container.name : `.${container.name}`;
     }
   }
   return place || "value";
-}
-
-function nameOf({ nameStart, nameEnd }: Container, text: string): string {
-  return String(JSON.parse(text.slice(nameStart, nameEnd))).slice(0, MAX_NAME_CHARACTERS);
 }
 
 /** Whether a double keeps all digits of a number. Returns false for one that is too long. */

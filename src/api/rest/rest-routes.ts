@@ -1,10 +1,9 @@
-import { type IncomingMessage, METHODS } from "node:http";
+import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
-import { announcedBytes } from "../announced-bytes.js";
 import { auditOf } from "../audit-of.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
@@ -94,7 +93,6 @@ async function answer(
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
     const { message, unreadable, partial } = await rest.read(request.raw, parametersOf(request), queryOf(request));
-    await afterOthers(bodyBytes(request.raw));
     const answer = await pipeline.run(admission, message, unreadable, partial);
     const { message: response, headers, accepted, verbatim } = answer;
     if (verbatim) {
@@ -107,17 +105,19 @@ async function answer(
     for (const [name, value] of headers) reply.header(name, value);
     observation.end(status);
     if (body === undefined || accepted) return reply.send();
-    if (isLarge(body.length)) await afterOthers(body.length);
-    return reply.header("content-type", JSON_TYPE).send(body);
+    reply.header("content-type", JSON_TYPE);
+    return reply.send(isLarge(body.length) ? await encoded(body) : body);
   } catch (error) {
     return refuse(error instanceof Fault ? rest.asSent(error) : error, observation, reply, head);
   }
 }
 
-/** Infinite if it is unknown. */
-function bodyBytes(request: IncomingMessage): number {
-  if (request.method === "GET" || request.method === "DELETE") return 0;
-  return announcedBytes(request) ?? Number.POSITIVE_INFINITY;
+/** The bytes of a large text, in a turn of the event loop of their own: the framework would encode it twice. */
+async function encoded(text: string): Promise<Buffer> {
+  await afterOthers(text.length);
+  const bytes = Buffer.from(text);
+  await afterOthers(bytes.length);
+  return bytes;
 }
 
 /**

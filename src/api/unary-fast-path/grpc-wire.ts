@@ -8,6 +8,7 @@ import { Fault } from "../../base/fault.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
+import { readLargeBinary } from "../large-message.js";
 import { requireBoundedMessage } from "../message-structure.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
@@ -100,10 +101,12 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
 
 /** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
 export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
-  if (isLarge(bytes.length)) await afterOthers(bytes.length);
+  const large = isLarge(bytes.length);
+  if (large) await afterOthers(bytes.length);
   requireBoundedMessage(type, bytes);
-  if (isLarge(bytes.length)) await afterOthers(bytes.length);
+  if (large) await afterOthers(bytes.length);
   try {
+    if (large) return await readLargeBinary(type, bytes);
     return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
   } catch {
     throw malformed("must be a valid message");

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { announcedBytes } from "../announced-bytes.js";
@@ -98,7 +97,7 @@ async function serve(call: FastPathCall): Promise<void> {
       if (callEnd.reason !== undefined) throw callEnd.reason;
     });
     for (const [name, value] of headers) response.setHeader(name, value);
-    wire.answer(response, pipeline.method.desc.output, message);
+    await wire.answer(response, pipeline.method.desc.output, message);
   } catch (error) {
     if (response.destroyed) return;
     const isAllRead = request.complete || (await dropUnreadBody(request));
@@ -134,7 +133,6 @@ async function answer(
   try {
     const body = await readBody(request, wire, limits, callEnd);
     message = await wire.read(desc.input, body, limits.messageBytes);
-    if (isLarge(body.length)) await afterOthers(body.length);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));

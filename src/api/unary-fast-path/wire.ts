@@ -14,6 +14,7 @@ export interface UnaryWire {
   mostMessageBytes(bodyBytes: number): number;
   /** @throws {Fault} for a message that cannot be read; {ConnectError} for errors that the protocol itself defines. */
   read(type: DescMessage, body: Buffer, mostBytes: number): Promise<Message>;
-  answer(response: ServerResponse, type: DescMessage, message: Message): void;
+  /** Returns a promise if it works on a large message in several turns of the event loop. */
+  answer(response: ServerResponse, type: DescMessage, message: Message): void | Promise<void>;
   refuse(response: ServerResponse, error: ConnectError): void;
 }

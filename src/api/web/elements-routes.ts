@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FramePasses, parseKeyName } from "../../access/frame-passes.js";
 import { Fault } from "../../base/fault.js";
 import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import type { ReadClient } from "../client-address.js";
 import { FAULT_TABLE } from "../fault-table.js";
 import type { Observation, Observe } from "../observation.js";
 import { parentSpanIn, traceOf } from "../trace.js";
@@ -35,8 +36,17 @@ const FRAME_HEADERS = {
   "cache-control": "private, max-age=30",
 } as const;
 
+/** What frames are served from. */
+export interface ElementsParts {
+  readonly build: WebBuild;
+  readonly passes: FramePasses;
+  readonly readClient: ReadClient;
+  readonly observe: Observe;
+}
+
 /** Serves the loader of hosted fields and their frames, without a key. */
-export function registerElements(app: FastifyInstance, build: WebBuild, passes: FramePasses, observe: Observe): void {
+export function registerElements(app: FastifyInstance, parts: ElementsParts): void {
+  const { build, observe } = parts;
   registerLoader(app, build);
   registerNotice(app, build, FRAME_HEADERS);
   app.get(FRAME, PORTAL, async (request, reply) => {
@@ -46,7 +56,7 @@ export function registerElements(app: FastifyInstance, build: WebBuild, passes: 
     });
     try {
       requireFrame(request);
-      return await sendFrame(request, reply, build, passes, observation);
+      return await sendFrame(request, reply, parts, observation);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const { http: status } = FAULT_TABLE[error.code];
@@ -63,15 +73,14 @@ export function registerElements(app: FastifyInstance, build: WebBuild, passes: 
 async function sendFrame(
   request: FastifyRequest,
   reply: FastifyReply,
-  build: WebBuild,
-  passes: FramePasses,
+  { build, passes, readClient }: ElementsParts,
   observation: Observation,
 ): Promise<FastifyReply> {
   const type = parameter(request, "type");
   const title = Object.hasOwn(TITLES, type) ? TITLES[type] : undefined;
   if (title === undefined) throw new Fault("validation_failed", "There is no field of this type.");
   const key = parseKeyName(parameter(request, "key"));
-  const framed = key && (await passes.issue(key));
+  const framed = key && (await passes.issue(key, readClient(request.raw)));
   if (!framed) throw new Fault("not_found", "The key of this field does not exist or is no longer valid.");
   const isController = type === "controller";
   const { origins, pass } = framed;

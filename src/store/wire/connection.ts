@@ -136,7 +136,10 @@ export class Connection {
       return Promise.resolve({ kind: "lost", error, wasSent: false });
     }
     this.#out.raw(SYNC);
-    this.#socket.write(this.#out.written);
+    const { chunks } = this.#out;
+    if (chunks.length > 1) this.#socket.cork();
+    for (const chunk of chunks) this.#socket.write(chunk);
+    if (chunks.length > 1) this.#socket.uncork();
     if (timeoutMs !== undefined) this.#late = setTimeout(() => this.drop(), timeoutMs);
     return new Promise((resolve) => {
       this.#resolve = resolve;

@@ -1,6 +1,8 @@
 /** Most steps fit. A larger step gets a larger buffer, which is released after it was sent. */
 const INITIAL_BYTES = 16 * 1_024;
 const KEPT_BYTES = 256 * 1_024;
+/** A value of this size is sent from where it is: copying two values of 5 MB held the event loop for 20 ms. */
+const LARGE_VALUE_BYTES = 64 * 1_024;
 
 /** Milliseconds from 1970 to 2000, PostgreSQL's epoch. */
 export const POSTGRES_EPOCH_MS = 946_684_800_000;
@@ -9,30 +11,42 @@ const EXACT_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1_000);
 const TWO_32 = 2 ** 32;
 
 /**
- * Successive messages of PostgreSQL's protocol, version 3, in one buffer that each step reuses. {@link reset} takes
- * back what failed halfway.
+ * Successive messages of PostgreSQL's protocol, version 3, in one buffer that each step reuses, with large values beside
+ * it. {@link reset} takes back what failed halfway.
  */
 export class MessageWriter {
   #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   #length = 0;
+  /** Large values, each with its position in the buffer. More bytes of its message always follow. */
+  #values: { readonly at: number; readonly bytes: Uint8Array }[] = [];
 
+  /** The position in the buffer, for {@link reset}. */
   get length(): number {
     return this.#length;
   }
 
-  /** Valid until the next {@link clear}. */
-  get written(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+  /** What was written, in order. Valid until the next {@link clear}. */
+  get chunks(): readonly Uint8Array[] {
+    if (this.#values.length === 0) return [this.#bytes.subarray(0, this.#length)];
+    let from = 0;
+    const chunks = this.#values.flatMap(({ at, bytes }) => {
+      const before = this.#bytes.subarray(from, at);
+      from = at;
+      return [before, bytes];
+    });
+    return [...chunks, this.#bytes.subarray(from, this.#length)];
   }
 
   /** Discards everything after `length`. */
   reset(length: number): void {
     this.#length = length;
+    this.#values = this.#values.filter(({ at }) => at <= length);
   }
 
   /** Starts over. The database must have answered what was written, because the bytes are overwritten. */
   clear(): void {
     this.#length = 0;
+    if (this.#values.length > 0) this.#values = [];
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   }
 
@@ -79,7 +93,9 @@ export class MessageWriter {
   }
 
   endMessage(at: number): void {
-    this.#bytes.writeInt32BE(this.#length - at, at);
+    let length = this.#length - at;
+    for (const value of this.#values) if (value.at > at) length += value.bytes.length;
+    this.#bytes.writeInt32BE(length, at);
   }
 
   nullValue(): void {
@@ -93,9 +109,11 @@ export class MessageWriter {
     this.#length += 4 + size;
   }
 
+  /** A large value must not change until the next {@link clear}. */
   bytesValue(bytes: Uint8Array): void {
     this.int32(bytes.length);
-    this.raw(bytes);
+    if (bytes.length < LARGE_VALUE_BYTES) this.raw(bytes);
+    else this.#values.push({ at: this.#length, bytes });
   }
 
   int32Value(value: number): void {

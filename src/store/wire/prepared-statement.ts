@@ -104,5 +104,5 @@ function bindTailOf(columns: readonly ColumnKind[]): Buffer {
 function encoded(write: (out: MessageWriter) => void): Buffer {
   const out = new MessageWriter();
   write(out);
-  return Buffer.from(out.written);
+  return Buffer.concat(out.chunks);
 }

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { parseExactJson } from "../../../src/api/rest/numbers.js";
+import { checkExactNumbers } from "../../../src/api/rest/numbers.js";
+
+function parseExactJson(text: string): unknown {
+  checkExactNumbers(text);
+  return JSON.parse(text);
+}
 
 describe("numbers in JSON bodies", () => {
   it.each([
@@ -49,5 +54,42 @@ describe("numbers in JSON bodies", () => {
   it("accepts a long number inside a string", () => {
     const text = '{"number":"4242424242424242","note":"x: 4111111111111111111, 1e999"}';
     expect(parseExactJson(text)).toEqual(JSON.parse(text));
+  });
+
+  it("names a field by the first 200 characters of its name, however it is escaped", () => {
+    const names = [
+      "k".repeat(500),
+      "\\u00e4".repeat(300),
+      "\\\\".repeat(300),
+      '\\"'.repeat(300),
+      `${"\\n".repeat(199)}\\ud83d\\ude00`,
+    ];
+    for (const name of names) {
+      const place = String(JSON.parse(`"${name}"`))
+        .slice(0, 200)
+        .toWellFormed();
+      expect(() => parseExactJson(`{"${name}":1e999}`)).toThrowError(
+        expect.objectContaining({ fields: { [place]: [expect.stringContaining("send it as a string")] } }),
+      );
+    }
+  });
+
+  it("are found behind strings of any length and with any escapes", () => {
+    for (const string of [
+      "",
+      "x",
+      "x".repeat(63),
+      "x".repeat(64),
+      "x".repeat(65),
+      "x".repeat(5_000),
+      "\\\\".repeat(40),
+      '\\"'.repeat(700),
+    ]) {
+      for (const end of ["", "\\\\", '\\"', "x".repeat(100)]) {
+        expect(() => parseExactJson(`["${string}${end}",1e999]`)).toThrowError(
+          expect.objectContaining({ fields: { "[1]": [expect.stringContaining("send it as a string")] } }),
+        );
+      }
+    }
   });
 });
