@@ -59,8 +59,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** All test files, in order. */
-export function testFiles(root: string): string[] {
+function testFiles(root: string): string[] {
   return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".test.ts"))
     .map((path) => join("test", path))

@@ -60,14 +60,9 @@ export async function withVault<T>(
   return await work(vault);
 }
 
-/** The shared server's vault, open while a test file runs; or, of files that share a process, while the process does. */
+/** The shared server's vault, open while a test file runs. */
 let sharedVault: Promise<Vault> | undefined;
-afterAll(async () => {
-  const vault = await sharedVault;
-  // The next file of this process opens its own.
-  sharedVault = undefined;
-  await vault?.[Symbol.asyncDispose]();
-});
+afterAll(async () => (await sharedVault)?.[Symbol.asyncDispose]());
 
 function openBeside(environment: Readonly<Record<string, string>>): Promise<Vault> {
   return openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock: systemClock });
