@@ -75,7 +75,7 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
       const found = read.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
       return found.length === parts.length ? Object.fromEntries(found) : undefined;
     },
-    focus: () => parts[0]?.entry.input.focus(),
+    focus: () => parts[0] && keepFocus(parts[0].entry.input),
     blur: () => document.activeElement instanceof HTMLElement && document.activeElement.blur(),
     clear() {
       for (const { entry } of parts) entry.setText("");
@@ -104,6 +104,19 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
   applyStyle(sheet, options.style, warn);
   attach(parts, hooks, report, type === "cardNumber" ? createHiddenInputs(hooks.onFilled) : []);
   return frame;
+}
+
+/**
+ * Focuses an input, again if the browser takes the focus away at once: the page also focuses the frame itself, which in
+ * Chromium may arrive after its message and then leaves the focus with the document.
+ */
+function keepFocus(input: HTMLInputElement): void {
+  input.focus();
+  const restore = () => {
+    if (document.activeElement === document.body) input.focus();
+  };
+  // A person who tabs into the frame has an input focused by then.
+  addEventListener("focus", () => setTimeout(restore), { once: true });
 }
 
 /** Tells the page about a change of what it may know, and about nothing else: keys have times. */

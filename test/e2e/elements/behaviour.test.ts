@@ -19,6 +19,8 @@ afterAll(async () => {
 async function openCard(options = ""): Promise<Page> {
   const page = await browser.newPage();
   await page.goto(shop.page(cardPage(shop.publicKey, "", options)));
+  // A call such as focus() has no effect on a field that is not mounted yet.
+  await page.evaluate("window.mounted.then(() => undefined)");
   return page;
 }
 
