@@ -53,7 +53,7 @@ export interface AccessRuleDraft {
 }
 
 /** The rights that an application or a session should get. */
-export interface HeldRights {
+export interface AccessRights {
   readonly permissions: readonly Permission[];
   readonly rules: readonly AccessRule[];
 }
@@ -66,7 +66,7 @@ export function parseRights(
   holder: ApplicationType | "session",
   permissions: readonly string[],
   rules: readonly AccessRuleDraft[],
-): HeldRights {
+): AccessRights {
   const faults = new FieldFaultList();
   const report = (field: string, text: string) => faults.add(field, text);
   if (permissions.length === 0 && rules.length === 0) {

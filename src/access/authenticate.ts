@@ -11,8 +11,8 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/database-error.js";
 import { findSession, type SessionRow } from "../store/sessions.js";
-import { type HeldRights, parseRights, readRule } from "./access-rule.js";
-import type { Caller, KnownCaller } from "./caller.js";
+import { type AccessRights, parseRights, readRule } from "./access-rule.js";
+import type { CachedCaller, Caller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { type PresentedKey, parseKey } from "./key-text.js";
 import { isApplicationType } from "./permissions.js";
@@ -34,7 +34,7 @@ const UNVERIFIED_AT_ONCE = 32;
 const UNVERIFIED_WAITING = 2_000;
 
 interface Loaded {
-  readonly caller: KnownCaller;
+  readonly caller: CachedCaller;
   readonly since: number;
   /** Whether its rights turned out to be old. It is then looked up as a key that was valid before. */
   readonly isOld?: boolean;
@@ -52,7 +52,7 @@ export class Authenticator {
   readonly #onRefused: (refused: RefusedKey) => void;
   /** By a digest of the key, to keep the key's text out of memory. */
   readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
-  readonly #loading = new Map<string, Promise<KnownCaller>>();
+  readonly #loading = new Map<string, Promise<CachedCaller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
 
   /**
@@ -128,7 +128,7 @@ export class Authenticator {
     if (known) this.#loaded.set(id, { ...known, isOld: true });
   }
 
-  async #load(id: string, keyText: string, isKnown: boolean): Promise<KnownCaller> {
+  async #load(id: string, keyText: string, isKnown: boolean): Promise<CachedCaller> {
     const key = parseKey(keyText);
     if (!key) throw unknownKey();
     if (!isKnown && this.#unverified.isFull) throw unavailable("too many keys that are not known come at once");
@@ -151,7 +151,7 @@ export class Authenticator {
     return performance.now() - Math.max(since, confirmedAt) < FRESH_MS;
   }
 
-  async #find(key: PresentedKey): Promise<KnownCaller | undefined> {
+  async #find(key: PresentedKey): Promise<CachedCaller | undefined> {
     switch (key.kind) {
       case "pvt":
       case "pub":
@@ -175,7 +175,7 @@ export class Authenticator {
 }
 
 /** A session acts for its public application. It has no rights until it is authorized. */
-function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): KnownCaller {
+function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: SessionRow): CachedCaller {
   const type = row.application_type;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const own = sessionRightsOf(keys, tenantId, row);
@@ -193,9 +193,9 @@ function sessionCallerOf(keys: TenantKeys, { tenantId }: PresentedKey, row: Sess
   };
 }
 
-const NOTHING: HeldRights = { permissions: [], rules: [] };
+const NOTHING: AccessRights = { permissions: [], rules: [] };
 
-function sessionRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): HeldRights | undefined {
+function sessionRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): AccessRights | undefined {
   const sealed = openSessionRights(keys, tenantId, row);
   if (sealed) return sealed;
   const { permissions, rules } = row;
@@ -203,7 +203,7 @@ function sessionRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow):
 }
 
 /** The current rights of a session's authorizer. Undefined if it has none. */
-function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): HeldRights | undefined {
+function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRow): AccessRights | undefined {
   const { authorized_by: id, authorizer_type: type } = row;
   if (id === null || type === null || !isApplicationType(type)) return undefined;
   return openRights(keys, tenantId, id, type, {
@@ -214,7 +214,7 @@ function authorizerRightsOf(keys: TenantKeys, tenantId: TenantId, row: SessionRo
   });
 }
 
-function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): KnownCaller {
+function callerOf(keys: TenantKeys, tenantId: TenantId, row: CredentialRow, keyId: Uuid | undefined): CachedCaller {
   const { type } = row;
   if (!isApplicationType(type)) throw new Error("an application of unknown type is stored");
   const rights = openRights(keys, tenantId, row.application_id, type, row);

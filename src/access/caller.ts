@@ -43,7 +43,7 @@ export interface Caller {
 }
 
 /** A caller as it is known before its request, and remembered for others. */
-export type KnownCaller = Omit<Caller, "context">;
+export type CachedCaller = Omit<Caller, "context">;
 
 /** What a credential proves about its holder. Decides how much memory its request bodies may take. */
 export function keyProofOf(caller: Caller): Proof {
@@ -59,7 +59,7 @@ export function actorOf({ principal, keyId, session, context }: Caller): Actor {
 }
 
 /** The same caller acting through a proxy or reactor. */
-export function through(caller: Caller, via: Via): Caller {
+export function actingThrough(caller: Caller, via: Via): Caller {
   return { ...caller, context: { ...caller.context, via } };
 }
 

@@ -1,6 +1,6 @@
 import { Fault, permissionDenied } from "../base/fault.js";
 import { type AccessExplanation, type AccessStep, type RuleRefusal, stepsOf } from "./access-explanation.js";
-import type { AccessCondition, AccessRule, HeldRights, RuleScope, Transform } from "./access-rule.js";
+import type { AccessCondition, AccessRights, AccessRule, RuleScope, Transform } from "./access-rule.js";
 import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
 
@@ -24,7 +24,7 @@ const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
 const CARE: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 };
 
 /** The one of two transforms that shows less. */
-export function moreCareful(one: Transform, other: Transform): Transform {
+export function stricterTransform(one: Transform, other: Transform): Transform {
   return CARE[other] < CARE[one] ? other : one;
 }
 
@@ -35,7 +35,7 @@ export class Grant {
   readonly rules: readonly AccessRule[];
   readonly #within: Grant | undefined;
 
-  constructor({ permissions, rules }: HeldRights, within?: Grant) {
+  constructor({ permissions, rules }: AccessRights, within?: Grant) {
     this.#permissions = new Set(permissions);
     this.rules = rules;
     this.#within = within;
@@ -81,7 +81,7 @@ export class Grant {
     const own = this.#ownTransform(permission, token, layers);
     if (!this.#within || own === undefined) return own;
     const allowed = this.#within.#decide(permission, token, layers);
-    return allowed && moreCareful(own, allowed);
+    return allowed && stricterTransform(own, allowed);
   }
 
   #ruleFor(
@@ -130,7 +130,7 @@ export class Grant {
     const own = rule ? transformOnRoot(rule) : this.#permissions.has(permission) && IMPLICIT_TRANSFORM[permission];
     if (!own) return undefined;
     const allowed = this.#within ? this.#within.transformForAny(permission) : own;
-    return allowed && moreCareful(own, allowed);
+    return allowed && stricterTransform(own, allowed);
   }
 
   /**
@@ -142,7 +142,7 @@ export class Grant {
     for (const container of containers) {
       const transform = this.transformFor(permission, { id, containers: [container] });
       if (transform === undefined) return undefined;
-      careful = careful ? moreCareful(careful, transform) : transform;
+      careful = careful ? stricterTransform(careful, transform) : transform;
     }
     return careful;
   }
@@ -151,7 +151,7 @@ export class Grant {
    * The first permission by which rights allow more than this grant, or show it more openly; undefined if there is
    * none.
    */
-  exceededBy(rights: HeldRights): Permission | undefined {
+  exceededBy(rights: AccessRights): Permission | undefined {
     const plain = rights.permissions.find(
       (permission) => !isTokenPermission(permission) || !this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission]),
     );

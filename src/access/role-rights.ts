@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.js";
-import type { AccessRule, HeldRights, Transform } from "./access-rule.js";
+import type { AccessRights, AccessRule, Transform } from "./access-rule.js";
 import { type Caller, personOf } from "./caller.js";
 import { storedContainer } from "./container.js";
 import { Grant } from "./grant.js";
@@ -38,7 +38,7 @@ const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>>
  * @throws {Fault} second_factor_required, or permission_denied for a DEVELOPER, if a person gives an application that
  *   administers, reveals or uses values.
  */
-export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: HeldRights): void {
+export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: AccessRights): void {
   if (principal.kind === "application" || mayGiveAnyRights({ principal })) return;
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;

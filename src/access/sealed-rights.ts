@@ -5,9 +5,9 @@ import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sea
 import { requiresSeals, type TenantKeys } from "../crypto/tenant-keys.js";
 import type { NewApplicationKey } from "../store/application-keys.js";
 import type { RightsColumns } from "../store/applications.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { SessionColumns } from "../store/sessions.js";
-import { type HeldRights, parseRights, readRule, writeRule } from "./access-rule.js";
+import { type AccessRights, parseRights, readRule, writeRule } from "./access-rule.js";
 import type { ApplicationType } from "./permissions.js";
 
 /*
@@ -16,7 +16,7 @@ import type { ApplicationType } from "./permissions.js";
  */
 
 /** The sealed content about an application's rights. */
-export interface NamedRights extends HeldRights {
+export interface NamedRights extends AccessRights {
   readonly name: string;
   readonly allowedOrigins: readonly string[];
 }
@@ -100,7 +100,7 @@ export function sealSessionRights(
   keys: TenantKeys,
   tenantId: TenantId,
   session: Omit<SessionColumns, "rights">,
-  { permissions, rules }: HeldRights,
+  { permissions, rules }: AccessRights,
 ): Buffer | null {
   return sealSessionColumns(keys, tenantId, session, { permissions, rules: rules.map(writeRule) });
 }
@@ -129,7 +129,7 @@ export function openSessionRights(
   keys: TenantKeys,
   tenantId: TenantId,
   { rights, ...session }: SessionColumns,
-): HeldRights | undefined {
+): AccessRights | undefined {
   if (rights === null) {
     requireUnsealed(keys, "the rights of a session have no seal");
     return undefined;
@@ -144,7 +144,7 @@ function requireUnsealed(keys: TenantKeys, missing: string): void {
   if (requiresSeals(keys)) throw new SealMissing(missing);
 }
 
-function storedRights(holder: ApplicationType | "session", { permissions, rules }: JsonObject): HeldRights {
+function storedRights(holder: ApplicationType | "session", { permissions, rules }: JsonObject): AccessRights {
   const drafts = Array.isArray(rules) ? rules.filter(isJsonObject).map(readRule) : [];
   return parseRights(holder, Array.isArray(permissions) ? permissions.map(String) : [], drafts);
 }
@@ -156,13 +156,13 @@ function objectIn(plaintext: Buffer): JsonObject {
 }
 
 function applicationPlace(tenantId: TenantId, row: { readonly id: Uuid; readonly type: string }): SealedPlace {
-  return { tenantId, entity: row.id, field: "application", bound: boundTo(row, BOUND.applications) };
+  return { tenantId, entity: row.id, field: "application", bound: boundTo(row, BOUND_COLUMNS.applications) };
 }
 
 function keyPlace(tenantId: TenantId, row: KeyColumns): SealedPlace {
-  return { tenantId, entity: row.id, field: "application_key", bound: boundTo(row, BOUND.application_keys) };
+  return { tenantId, entity: row.id, field: "application_key", bound: boundTo(row, BOUND_COLUMNS.application_keys) };
 }
 
 function sessionPlace(tenantId: TenantId, row: Omit<SessionColumns, "rights">): SealedPlace {
-  return { tenantId, entity: row.id, field: "session", bound: boundTo(row, BOUND.sessions) };
+  return { tenantId, entity: row.id, field: "session", bound: boundTo(row, BOUND_COLUMNS.sessions) };
 }

@@ -16,7 +16,7 @@ import {
   type SessionColumns,
 } from "../store/sessions.js";
 import type { Transaction } from "../store/transaction.js";
-import { type AccessRuleDraft, type HeldRights, parseRights, writeRule } from "./access-rule.js";
+import { type AccessRights, type AccessRuleDraft, parseRights, writeRule } from "./access-rule.js";
 import { actorOf, applicationOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
@@ -28,7 +28,7 @@ const LIFETIME_MS = 3 * 60_000;
 /** Longer than any page stays open. A session that outlives its purpose is a key that no one watches. */
 const LONGEST_MS = 24 * 60 * 60_000;
 
-const NO_RIGHTS: HeldRights = { permissions: [], rules: [] };
+const NO_RIGHTS: AccessRights = { permissions: [], rules: [] };
 
 /** A new session. Its key and nonce are shown once. */
 export interface NewSession {
@@ -103,7 +103,7 @@ function authorizationOf(
   keys: TenantKeys,
   caller: Caller,
   session: SessionColumns,
-  held: HeldRights,
+  held: AccessRights,
   expiresAt: Date | undefined,
 ): SessionAuthorization {
   const { tenantId } = caller;

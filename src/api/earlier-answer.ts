@@ -2,7 +2,7 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { recordingDenials } from "../access/refusal.js";
 import type { Fault } from "../base/fault.js";
 import { FAULT_TABLE } from "./fault-table.js";
-import { stillRunning } from "./idempotency.js";
+import { requestInFlight } from "./idempotency.js";
 import { type CallParts, showReplay } from "./transacting-call.js";
 
 /**
@@ -24,6 +24,6 @@ export async function earlierAnswer<Output extends DescMessage>(
   const earlier = await recordingDenials(database, () =>
     database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),
   );
-  if (earlier?.kind === "running") throw stillRunning();
+  if (earlier?.kind === "running") throw requestInFlight();
   return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;
 }

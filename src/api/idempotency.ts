@@ -170,7 +170,7 @@ function makerOf({ principal, session, keyId }: Caller): string {
 export const RECURSION_LIMIT = 2 * 128 + 16;
 
 /** Two requests with one key met, and the first has not ended. */
-export function stillRunning(): Fault {
+export function requestInFlight(): Fault {
   return new Fault(
     "idempotency_in_flight",
     "The first request with this idempotency key has not ended yet. Try again shortly.",

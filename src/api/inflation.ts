@@ -3,7 +3,7 @@ import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzi
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { stepFor } from "../memory/collect-body.js";
+import { nextReservation } from "../memory/collect-body.js";
 
 /** The call that a compressed message belongs to. */
 export interface InflatingCall {
@@ -53,7 +53,7 @@ async function inflate(
       size += piece.length;
       if (size > mostBytes) throw new ConnectError(`message is larger than ${mostBytes} bytes`, Code.ResourceExhausted);
       if (size > reserved) {
-        reserved = stepFor(size, mostBytes);
+        reserved = nextReservation(size, mostBytes);
         await call?.reserve(reserved);
       }
       pieces.push(piece);

@@ -5,7 +5,7 @@ import { applicationOf, type Caller } from "../access/caller.js";
 import { newUuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import type { ApiAnswer, CallApi } from "../functions/host-calls.js";
-import { UNCOUNTED } from "../memory/memory-lease.js";
+import { UNLIMITED_MEMORY } from "../memory/memory-lease.js";
 import type { BtMethod } from "../sandbox/host-calls.js";
 import { FAULT_TABLE } from "./fault-table.js";
 import { toFault } from "./observation.js";
@@ -35,7 +35,7 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
         traceId,
         signal,
         header: () => undefined,
-        memory: UNCOUNTED,
+        memory: UNLIMITED_MEMORY,
         audit: { context: caller.context, badReason: undefined },
       };
       return await run(methods[name], caller, args, authenticator, head);

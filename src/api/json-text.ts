@@ -1,8 +1,8 @@
 import { isAscii } from "node:buffer";
-import { afterOthers } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import { exceededLimit, MAX_NAMES, MAX_VALUES } from "../base/json-structure.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { BodyFault } from "../memory/body-fault.js";
 import { MAX_DEPTH } from "../services/value.js";
 import { checkExactNumbers, requireExactNumbers } from "./rest/numbers.js";
@@ -27,14 +27,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
  * @throws {Fault} malformed_body or validation_failed.
  */
 export async function readJsonBytes(bytes: Uint8Array): Promise<Json> {
-  await afterOthers(bytes.length);
+  await yieldToEventLoop(bytes.length);
   requireBounded(bytes);
-  await afterOthers(bytes.length);
+  await yieldToEventLoop(bytes.length);
   const text = decodeUtf8(bytes);
   const json = parseJson(text);
-  await afterOthers(bytes.length);
+  await yieldToEventLoop(bytes.length);
   requireExactNumbers(text);
-  await afterOthers(bytes.length);
+  await yieldToEventLoop(bytes.length);
   return json;
 }
 

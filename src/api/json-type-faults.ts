@@ -7,9 +7,9 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { isLarge } from "../base/after-others.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
 import { isJsonObject, type Json } from "../base/json.js";
+import { isLarge } from "../base/yield-to-event-loop.js";
 
 /**
  * Reads a message from JSON. The codec stops at the first value of a wrong type; for messages that are not large, this

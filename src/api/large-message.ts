@@ -8,8 +8,8 @@ import {
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { afterOthers } from "../base/after-others.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { toValue } from "../services/value.js";
 import { RECURSION_LIMIT } from "./idempotency.js";
 import { readValue, UnusualForm } from "./value-wire.js";
@@ -27,12 +27,12 @@ export async function readLargeBinary(type: DescMessage, bytes: Uint8Array): Pro
   if (!split) return fromBinary(type, bytes, BINARY_OPTIONS);
   const message = fromBinary(type, Buffer.concat(split.others), BINARY_OPTIONS);
   for (const { field, start, end } of split.values) {
-    await afterOthers(bytes.length);
+    await yieldToEventLoop(bytes.length);
     try {
       Reflect.set(message, field.localName, readValue(bytes, start, end));
     } catch (error) {
       if (!(error instanceof UnusualForm)) throw error;
-      await afterOthers(bytes.length);
+      await yieldToEventLoop(bytes.length);
       return fromBinary(type, bytes, BINARY_OPTIONS);
     }
   }
@@ -91,7 +91,7 @@ export async function readLargeJson(
   const others = Object.fromEntries(Object.entries(json).filter(([name]) => !names.has(name)));
   const message = fromJson(type, others, options);
   for (const { field, name } of values) {
-    await afterOthers(bytes);
+    await yieldToEventLoop(bytes);
     const value: Value = toValue(json[name] ?? null);
     Reflect.set(message, field.localName, value);
   }

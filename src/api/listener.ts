@@ -6,7 +6,7 @@ import { openAudit } from "./audit-of.js";
 import { CONNECTION_LIMITS } from "./connection-limits.js";
 import { hasExcessHeaders, headersTooLarge } from "./excess-headers.js";
 import { isHealthCheck } from "./health.js";
-import { createLoadShedder, summed } from "./load-shedder.js";
+import { createLoadShedder, oncePerSecond } from "./load-shedder.js";
 import { openMemory } from "./memory-of.js";
 import type { Observe } from "./observation.js";
 import { createProxyRoute } from "./proxy-route.js";
@@ -76,7 +76,7 @@ function loadShedderOf(
   { overload, log, meters }: ServerOptions,
   { admit }: RequestEdge,
 ): ReturnType<typeof createLoadShedder> {
-  const reportShed = summed((times) =>
+  const reportShed = oncePerSecond((times) =>
     log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
   );
   return createLoadShedder(overload, admit, () => {

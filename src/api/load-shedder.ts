@@ -34,7 +34,7 @@ export function createLoadShedder(
 }
 
 /** Wraps a report of frequent events: it runs at most once a second, with the number of events since. */
-export function summed(tell: (times: number) => void): () => void {
+export function oncePerSecond(tell: (times: number) => void): () => void {
   let times = 0;
   return () => {
     times += 1;

@@ -2,8 +2,8 @@ import { create, type DescMethod, getOption, type Message, toBinary } from "@buf
 import { policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import type { Caller } from "../access/caller.js";
 import { Denied, recordDenial } from "../access/refusal.js";
-import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
+import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { NewCookie } from "../people/visit.js";
 import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../services/call.js";
@@ -105,7 +105,7 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
 
   return async (head, caller, request, unreadable, partial) => {
     const bytes = head.memory.bodyBytes;
-    if (isLarge(bytes)) await afterOthers(bytes);
+    if (isLarge(bytes)) await yieldToEventLoop(bytes);
     const reply = new CollectedReply();
     const headersOf = (message: Message) => [
       ...method.headersOf(message),
@@ -129,7 +129,7 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
         throw invalid("update_mask", "must name the fields to change");
       }
       validate(request);
-      if (isLarge(bytes)) await afterOthers(bytes);
+      if (isLarge(bytes)) await yieldToEventLoop(bytes);
       const message = await method.serve(request, (output) => transactingCall(output, call));
       return {
         ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
@@ -161,7 +161,7 @@ function idempotencyReader(
     const keys = await keyring.of(caller.tenantId);
     const resource = resourceFields.map((field) => String(Reflect.get(request, field.localName)));
     const body = toBinary(desc.input, request);
-    if (isLarge(body.length)) await afterOthers(body.length);
+    if (isLarge(body.length)) await yieldToEventLoop(body.length);
     return new Idempotency({ key, method: rpc, resource, body, rule }, caller, keys);
   };
 }

@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { Fault } from "../base/fault.js";
 import { BodyFault } from "../memory/body-fault.js";
-import { BodyTooLarge, collectBody, endOfSignal } from "../memory/collect-body.js";
+import { BodyTooLarge, collectBody, readingEndOf } from "../memory/collect-body.js";
 import { CompressedBodyMemory } from "../memory/compressed-body-memory.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { announcedBytes } from "./announced-bytes.js";
@@ -63,7 +63,7 @@ async function collected(
   messageBytes: number,
   overhead: number,
 ): Promise<Buffer> {
-  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: endOfSignal(signal) };
+  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: readingEndOf(signal) };
   try {
     return await collectBody(raw, memory, limits);
   } catch (error) {

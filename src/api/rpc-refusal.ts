@@ -6,7 +6,7 @@ import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { Fault, invalid, isFaultCode } from "../base/fault.js";
 import type { FieldFaults } from "../base/field-faults.js";
-import { setOwn } from "../base/json.js";
+import { setOwnProperty } from "../base/json.js";
 import { malformed } from "./json-text.js";
 
 /** An error that Connect is about to send, in any of its protocols. */
@@ -89,7 +89,7 @@ function fieldsOf(error: ConnectError): FieldFaults {
   const fields: Record<string, string[]> = {};
   for (const { field, description } of error.findDetails(BadRequestSchema).flatMap((item) => item.fieldViolations)) {
     const known = Object.hasOwn(fields, field) ? (fields[field] ?? []) : [];
-    setOwn(fields, field, [...known, description]);
+    setOwnProperty(fields, field, [...known, description]);
   }
   return fields;
 }

@@ -11,8 +11,8 @@ import {
   type HandlerContext,
   type MethodImpl,
 } from "@connectrpc/connect";
-import { isLarge } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
+import { isLarge } from "../base/yield-to-event-loop.js";
 import type { MethodAdmission } from "./admission.js";
 import { auditOf } from "./audit-of.js";
 import type { Visits } from "./browser/visits.js";

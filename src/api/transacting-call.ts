@@ -3,11 +3,11 @@ import type { Caller } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Visit } from "../people/visit.js";
-import type { Call, EngagedOperation, Reply } from "../services/call.js";
+import type { Call, ExternalOperation, Reply } from "../services/call.js";
 import type { Database, Transactions } from "../store/database.js";
 import { LockTimeout, UniqueViolation } from "../store/database-error.js";
 import type { OrdinaryTransaction, Transaction, Work } from "../store/transaction.js";
-import { type Idempotency, type Replay, stillRunning } from "./idempotency.js";
+import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
 import type { RequestHead } from "./request-head.js";
 
 /** The parts of a call after its request was admitted and read. */
@@ -138,7 +138,7 @@ async function onceOnly<T>(run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (error) {
     const isContention = error instanceof UniqueViolation || error instanceof LockTimeout;
-    throw isContention && error.table === "idempotency_keys" ? stillRunning() : error;
+    throw isContention && error.table === "idempotency_keys" ? requestInFlight() : error;
   }
 }
 
@@ -151,14 +151,14 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
   output: Output,
   idempotency: Idempotency,
   tx: OrdinaryTransaction,
-  operation: EngagedOperation<B, T>,
+  operation: ExternalOperation<B, T>,
 ): Promise<Met<Output, B, T>> {
   const earlier = await idempotency.find(tx, output);
   switch (earlier?.kind) {
     case "answered":
       return earlier;
     case "running":
-      throw stillRunning();
+      throw requestInFlight();
     case "left": {
       const result = await operation.resume(tx, earlier.subject);
       return { kind: "resumed", result };

@@ -1,7 +1,7 @@
 import { isAscii } from "node:buffer";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
-import { setOwn } from "../base/json.js";
+import { setOwnProperty } from "../base/json.js";
 import { WireCursor } from "./wire-cursor.js";
 
 const tag = (field: number, wireType: WireType) => (field << 3) | wireType;
@@ -84,7 +84,7 @@ class ValueReader extends WireCursor {
       this.#expect(SECOND);
       const valueEnd = this.#end();
       if (valueEnd !== entryEnd) throw new UnusualForm();
-      setOwn(fields, key, this.value(valueEnd));
+      setOwnProperty(fields, key, this.value(valueEnd));
     }
     return fields;
   }

@@ -5,7 +5,7 @@ import { insertSeal, moveChainEnd, readAttestation } from "../store/audit-seals.
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import type { Transaction } from "../store/transaction.js";
-import { type Chain, ChainMoved, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
+import { type Chain, ChainConflict, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 
 /**
@@ -42,7 +42,7 @@ export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainE
     try {
       return await parts.database.bulk.run(VAULT, "unguarded", (tx) => append(tx, keys, tenantId, end));
     } catch (error) {
-      const isTaken = error instanceof UniqueViolation || error instanceof ChainMoved;
+      const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
       if (!isTaken || attempt === TRIES) throw error;
     }
   }
@@ -58,7 +58,7 @@ async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end
   const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
   tx.enqueue(insertSeal, unsigned(row));
   const move = { before: chain.stored?.mac, end: signEnd(keys, tx.tenantId, moved) };
-  if (!(await tx.query(moveChainEnd, move))) throw new ChainMoved();
+  if (!(await tx.query(moveChainEnd, move))) throw new ChainConflict();
   return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
 }
 

@@ -17,7 +17,7 @@ import { type EndRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } f
 import type { Transaction } from "../store/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
-export class ChainMoved extends Error {
+export class ChainConflict extends Error {
   override readonly name = "ChainMoved";
 }
 

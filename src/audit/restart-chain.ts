@@ -4,7 +4,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
 import { attest, latestAttestation, nextPlace } from "./attestations.js";
 import { OPERATOR } from "./audit-context.js";
-import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
+import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
 import { ALL, logEntry } from "./log-entry.js";
@@ -46,7 +46,7 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     const details = { remark: "seals restarted", context: OPERATOR };
     if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", details));
     tx.enqueue(insertSeal, signed);
-    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
     return tx.now;
   });
   // From here on, comparisons use this place of the chain.

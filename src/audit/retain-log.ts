@@ -5,7 +5,7 @@ import { readSinkPositions, type SinkPosition } from "../store/audit-sinks.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
 import { readLogClosing } from "../store/log-clock.js";
 import { deleteLogBefore, readRawLog } from "../store/raw-log.js";
-import { ChainMoved, readChain, signEnd } from "./chain.js";
+import { ChainConflict, readChain, signEnd } from "./chain.js";
 import { attestWhenDue, nextDay, type SealParts, sealedUntil } from "./seal-log.js";
 
 /** Approximate number of rows that one transaction removes. */
@@ -46,7 +46,7 @@ export async function removeOldLog(
       const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime(), sent));
       if (end.keptFrom && end.keptFrom >= keptFrom) return end.keptFrom;
       const moved = signEnd(keys, tenantId, { ...end, keptFrom });
-      if (!(await tx.query(moveChainEnd, { before: stored.mac, end: moved }))) throw new ChainMoved();
+      if (!(await tx.query(moveChainEnd, { before: stored.mac, end: moved }))) throw new ChainConflict();
       return keptFrom;
     });
     let removed = time ? BATCH : 0;

@@ -7,10 +7,10 @@ import { closeLog, forgetLogDue, insertSeal, moveChainEnd, type SealRow } from "
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/database-error.js";
 import { MINUTE_MS, noteDue } from "../store/due.js";
-import { holdClosed } from "../store/log-clock.js";
+import { lockClosedLog } from "../store/log-clock.js";
 import { cellsOf, type RawLogRow, readRawLog } from "../store/raw-log.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
-import { type Chain, ChainMoved, readChain, signEnd } from "./chain.js";
+import { type Chain, ChainConflict, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { minuteOf } from "./minute-counts.js";
 import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
@@ -100,7 +100,7 @@ export async function sealClosed(
     history.note(tenantId, sealed.stored?.number ?? 0);
     await attestWhenDue(parts, place, sealed, now);
   } catch (error) {
-    if (!(error instanceof UniqueViolation || error instanceof ChainMoved)) throw error;
+    if (!(error instanceof UniqueViolation || error instanceof ChainConflict)) throw error;
     return "overtaken";
   }
   if (signal?.aborted) return "stopped";
@@ -207,12 +207,12 @@ async function append(
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
     // Another process may have set the log back since its rows were read, which reopens its last minutes.
-    if (!(await tx.query(holdClosed, until))) throw new ChainMoved();
+    if (!(await tx.query(lockClosedLog, until))) throw new ChainConflict();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
     noteDue(tx, { kind: "log_retention", at: tomorrow });
     if (isStamped) noteDue(tx, { kind: "log_stamp", at: tomorrow });
     for (const sink of sinks) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
-    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainMoved();
+    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
   });
   const signed = seals.at(-1)?.signed_body ?? chain.signed;
   return { stored, end, last: undefined, isWhole: true, signed };

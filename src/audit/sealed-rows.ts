@@ -3,7 +3,7 @@ import { MINUTE_MS } from "../store/due.js";
 import type { LogSnapshot } from "../store/log-snapshot.js";
 import type { RawLogRow } from "../store/raw-log.js";
 import { RowFeed } from "./row-feed.js";
-import { strandOf } from "./strands.js";
+import { sealedGroupOf } from "./sealed-groups.js";
 
 /** The rows that each seal covers, for seals in the order of their chain. Holds a page for the log and each set-back. */
 export class SealedRows {
@@ -26,7 +26,7 @@ export class SealedRows {
   }
 
   #feedOf(seal: SealRow): RowFeed {
-    const strand = strandOf(seal, this.#snapshot.setBacks);
+    const strand = sealedGroupOf(seal, this.#snapshot.setBacks);
     const known = this.#feeds.get(strand);
     if (known) return known;
     const feed = new RowFeed(this.#snapshot.rows(strand, this.#from), () => {});

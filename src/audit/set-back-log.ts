@@ -5,7 +5,7 @@ import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
 import { MINUTE_MS } from "../store/due.js";
 import {
   countSetAside,
-  holdSetBack,
+  lockSetBack,
   planSetBack,
   readLogClosing,
   reopenLog,
@@ -13,7 +13,7 @@ import {
   setRowsAside,
 } from "../store/log-clock.js";
 import { nextPlace } from "./attestations.js";
-import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
+import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { ALL, logEntry } from "./log-entry.js";
 import { type SealParts, sealClosed } from "./seal-log.js";
@@ -69,31 +69,31 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
     let moved = BATCH;
     while (moved >= BATCH) {
       moved = await run.run(tenantId, "unguarded", async (tx) => {
-        if (!(await tx.query(holdSetBack, plan))) throw new ChainMoved();
+        if (!(await tx.query(lockSetBack, plan))) throw new ChainConflict();
         return tx.query(setRowsAside, { ...range, limit: BATCH });
       });
     }
     const rows = await run.run(tenantId, "unguarded", async (tx) => {
       const found = await readChain(tx, keys);
       const { stored, end } = found;
-      if (stored?.number !== chain.stored?.number) throw new ChainMoved();
+      if (stored?.number !== chain.stored?.number) throw new ChainConflict();
       const before = await lastSignedOf(tx, found);
       const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, tenantId, mark);
       const { keptFrom, attested } = end ?? { keptFrom: undefined, attested: undefined };
-      if (!(await tx.query(reopenLog, plan))) throw new ChainMoved();
+      if (!(await tx.query(reopenLog, plan))) throw new ChainConflict();
       writeLog(tx, logEntry(undefined, "log", ALL, "update", "clock set back"));
       const signed = await signSeals(keys, tenantId, [row], { before, at: tx.now });
       for (const seal of signed) tx.enqueue(insertSeal, seal);
       const next = signEnd(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
-      if (!(await tx.query(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainMoved();
+      if (!(await tx.query(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainConflict();
       return count;
     });
     history.note(tenantId, number);
     return { kind: "set back", from: closedUntil, to, rows };
   } catch (error) {
-    if (error instanceof ChainMoved) return { kind: "overtaken" };
+    if (error instanceof ChainConflict) return { kind: "overtaken" };
     throw error;
   }
 }

@@ -6,8 +6,8 @@ import type { Database } from "../store/database.js";
 import { MINUTE_MS } from "../store/due.js";
 import { type RawLogRow, readRawLog, type Strand } from "../store/raw-log.js";
 import { sealedUntil } from "./seal-log.js";
+import { sealedGroupOf } from "./sealed-groups.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";
-import { strandOf } from "./strands.js";
 
 /** Records that are sent at a time: about 250 KB. */
 const BATCH = 500;
@@ -57,7 +57,7 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
       return { seals, setBacks };
     });
     for (const seal of seals) {
-      const strand = strandOf(seal, setBacks);
+      const strand = sealedGroupOf(seal, setBacks);
       for await (const rows of seal.kind === "minute" ? rowsOf(database, tenantId, seal, strand, position.row) : []) {
         const last = rows.at(-1);
         position = { ...position, row: last && { micros: last.micros, id: last.id } };

@@ -7,7 +7,7 @@ import type { RawLogRow } from "../store/raw-log.js";
 import type { Transaction } from "../store/transaction.js";
 import { type AttestParts, nextPlace } from "./attestations.js";
 import { NO_CONTEXT, OPERATOR } from "./audit-context.js";
-import { ChainMoved, readChain, signEnd, signMark } from "./chain.js";
+import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 import { vaultRowDigest } from "./vault-row.js";
 
@@ -52,7 +52,7 @@ export async function recordInVault(parts: AttestParts, event: VaultEvent): Prom
     try {
       return await parts.database.bulk.run(VAULT, "unguarded", (tx) => append(tx, keys, event));
     } catch (error) {
-      const isTaken = error instanceof UniqueViolation || error instanceof ChainMoved;
+      const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
       if (!isTaken || attempt === TRIES) throw error;
     }
   }
@@ -89,5 +89,5 @@ async function append(tx: Transaction, keys: TenantKeys, event: VaultEvent): Pro
   const end = signEnd(keys, VAULT, { number, lastMac: entry.mac, keptFrom: undefined, attested: undefined });
   writeVaultLog(tx, draft);
   tx.enqueue(insertSeal, unsigned(entry));
-  if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end }))) throw new ChainMoved();
+  if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end }))) throw new ChainConflict();
 }

@@ -45,7 +45,7 @@ export interface ExportVerdict {
 }
 
 /** What an auditor has from another source than the file. */
-export interface AuditorsTrust {
+export interface TrustedEvidence {
   /** The tenant's. Without it, anyone's key would do. */
   readonly fingerprint: string | undefined;
   /** Time-stamp authorities. Absent: time stamps are not verified. */
@@ -53,7 +53,7 @@ export interface AuditorsTrust {
 }
 
 /** Verifies an export without the vault, in constant memory. */
-export async function verifyExport(input: AsyncIterable<Buffer>, trust: AuditorsTrust): Promise<ExportVerdict> {
+export async function verifyExport(input: AsyncIterable<Buffer>, trust: TrustedEvidence): Promise<ExportVerdict> {
   const check = new ExportCheck(trust);
   try {
     for await (const line of rawLines(input)) check.line(line);
@@ -66,7 +66,7 @@ export async function verifyExport(input: AsyncIterable<Buffer>, trust: Auditors
 }
 
 class ExportCheck {
-  readonly #trust: AuditorsTrust;
+  readonly #trust: TrustedEvidence;
   readonly #findings = new Findings();
   readonly #stamps: ExportStamps;
   readonly #hash = createHash("sha256");
@@ -78,7 +78,7 @@ class ExportCheck {
   /** What the last line attests. */
   #attestedUntil: Date | undefined;
 
-  constructor(trust: AuditorsTrust) {
+  constructor(trust: TrustedEvidence) {
     this.#trust = trust;
     this.#stamps = new ExportStamps(trust.authorities, this.#findings);
   }

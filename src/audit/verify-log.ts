@@ -11,8 +11,8 @@ import { digestVersionOf, isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
 import { NO_BODY, readBody } from "./seal-body.js";
+import { SealedGroups } from "./sealed-groups.js";
 import { isOwnSignature } from "./sign-seals.js";
-import { Strands } from "./strands.js";
 
 /** A seal seen earlier and stored out of reach of an attacker who can change the log. */
 export interface SeenSeal {
@@ -83,7 +83,7 @@ class Verification {
   readonly #acknowledged = new Findings();
   readonly #keptFrom: Date | undefined;
   readonly #isOwnEnd: boolean;
-  readonly #strands: Strands;
+  readonly #strands: SealedGroups;
   #awaited: SeenSeal[];
   #rows = 0;
   #seals = 0;
@@ -97,7 +97,7 @@ class Verification {
     const end = snapshot.end && verifiedEnd(keys, tenantId, snapshot.end);
     this.#isOwnEnd = end !== undefined;
     this.#keptFrom = end?.keptFrom;
-    this.#strands = new Strands(snapshot, (count) => {
+    this.#strands = new SealedGroups(snapshot, (count) => {
       this.#rows += count;
       options.onProgress(this.#rows);
     });

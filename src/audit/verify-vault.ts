@@ -76,7 +76,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
  * Finds a contradiction between a tenant's head and the vault's own chain.
  * @param entryMac reads the present MAC of a stored entry, because attestations continue during verification.
  */
-export async function contradictionOf(
+export async function findContradiction(
   tenantId: TenantId,
   claimed: AttestationRef,
   vault: VaultVerdict,

@@ -1,7 +1,7 @@
 /** Any JSON value, as plain JavaScript. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object. It may have own keys such as `__proto__`: copy it with {@link setOwn}. */
+/** A JSON object. It may have own keys such as `__proto__`: copy it with {@link setOwnProperty}. */
 export interface JsonObject {
   [key: string]: Json;
 }
@@ -17,7 +17,7 @@ export function isEmptyJson(value: Json | undefined): boolean {
 }
 
 /** Sets an own property even if its name is `__proto__`, where plain assignment would set the prototype. */
-export function setOwn<T>(target: Record<string, T>, key: string, value: T): void {
+export function setOwnProperty<T>(target: Record<string, T>, key: string, value: T): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   } else {

@@ -18,7 +18,7 @@ const MOST_COMPARED = 50;
  * that request an unsupported feature, unless they are empty, and misspelt known fields: silently dropping a transform
  * or a container would go unnoticed for too long.
  */
-export function objectionsTo(
+export function unknownFieldFaults(
   object: JsonObject,
   { known, unserved }: FieldNames,
 ): readonly (readonly [string, string])[] {
@@ -26,13 +26,13 @@ export function objectionsTo(
   return unknown.flatMap((name, index): (readonly [string, string])[] => {
     const reason = unserved.get(name);
     if (reason !== undefined) return isEmptyJson(object[name]) ? [] : [[name, `is not served: ${reason}`]];
-    const meant = index < MOST_COMPARED ? meantField(name, known) : undefined;
+    const meant = index < MOST_COMPARED ? suggestedField(name, known) : undefined;
     return meant === undefined || Object.hasOwn(object, meant) ? [] : [[name, `is not known; ${meant} is`]];
   });
 }
 
 /** The known field of which a name is a misspelling. */
-export function meantField(name: string, known: readonly string[]): string | undefined {
+export function suggestedField(name: string, known: readonly string[]): string | undefined {
   return known.find((field) => isMisspelt(name, field));
 }
 

@@ -1,4 +1,4 @@
-import type { LogStanding } from "../audit/ask-log.js";
+import type { LogProof } from "../audit/query-log.js";
 import type { TenantId } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import type { LogRow } from "../store/log-listing.js";
@@ -67,7 +67,7 @@ export function showRow(tenantId: TenantId, row: LogRow): Readonly<Record<string
 /** What the rows of one tenant prove, as commands print it. */
 export function showStanding(
   tenantId: TenantId,
-  { sealedUntil, lastSeal, isWhole, keptFrom }: LogStanding,
+  { sealedUntil, lastSeal, isWhole, keptFrom }: LogProof,
   rows: readonly LogRow[],
 ): Readonly<Record<string, unknown>> {
   const sealed = sealedUntil ? rows.filter((row) => row.created_at < sealedUntil).length : 0;

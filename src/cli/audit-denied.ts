@@ -1,4 +1,4 @@
-import { askLog } from "../audit/ask-log.js";
+import { queryLog } from "../audit/query-log.js";
 import { systemClock } from "../base/clock.js";
 import type { LogRow } from "../store/log-listing.js";
 import { openVault } from "../vault/vault.js";
@@ -29,7 +29,7 @@ export const auditDenied: Command = {
     let hasMore = false;
     for (const tenantId of await chosenTenants(vault, options)) {
       const filter = { outcome: "denied", from, until };
-      const found = await askLog(vault, tenantId, { filter, isWanted: () => true, limit, remark: "denied requests" });
+      const found = await queryLog(vault, tenantId, { filter, isWanted: () => true, limit, remark: "denied requests" });
       hasMore ||= found.hasMore;
       if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
       for (const row of found.rows) {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { type ExportState, type ExportVerdict, verifyExport } from "../audit/verify-export.js";
 import { readCertificates } from "../crypto/time-stamp.js";
 import { type CommandInput, UsageError } from "./command.js";
-import { findingInWords } from "./finding-in-words.js";
+import { describeFinding } from "./describe-finding.js";
 
 /** A file that can be neither trusted nor refuted has the exit code of a wrong call. */
 export const EXIT_CODES = { good: 0, tampered: 1, unknown: 2 } as const satisfies Record<ExportState, number>;
@@ -60,6 +60,6 @@ function show(verdict: ExportVerdict, asJson: boolean): Readonly<Record<string, 
     ...(verdict.restarts > 0 ? { chain_restarts: verdict.restarts } : {}),
     ...(verdict.reasons.length > 0 ? { reasons: verdict.reasons } : {}),
     finding_count: verdict.findingCount,
-    findings: asJson ? findings : findings.map(findingInWords).join(""),
+    findings: asJson ? findings : findings.map(describeFinding).join(""),
   };
 }

@@ -2,7 +2,7 @@ import { type ReceivedVerdict, type TenantPublicKeys, verifyReceived } from "../
 import { fingerprintOf, readLogPublicKey } from "../crypto/log-signing.js";
 import { EXIT_CODES, readingFile } from "./audit-verify-export.js";
 import { type CommandInput, UsageError } from "./command.js";
-import { findingInWords } from "./finding-in-words.js";
+import { describeFinding } from "./describe-finding.js";
 
 /** Verifies what a sink got without opening the vault. The exit codes are those of an export. */
 export async function verifyReceivedFile(file: string, { options, answer }: CommandInput): Promise<void> {
@@ -39,6 +39,6 @@ function show(verdict: ReceivedVerdict, asJson: boolean): Readonly<Record<string
     ...(verdict.otherLines > 0 ? { other_lines: verdict.otherLines } : {}),
     ...(reasons.length > 0 ? { reasons } : {}),
     finding_count: verdict.findingCount,
-    findings: asJson ? findings : findings.map(findingInWords).join(""),
+    findings: asJson ? findings : findings.map(describeFinding).join(""),
   };
 }

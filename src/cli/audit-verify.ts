@@ -1,7 +1,7 @@
 import { verifiedEnd } from "../audit/chain.js";
 import type { Finding } from "../audit/findings.js";
 import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify-log.js";
-import { contradictionOf, isOwnDeletion, type VaultVerdict, verifyVault } from "../audit/verify-vault.js";
+import { findContradiction, isOwnDeletion, type VaultVerdict, verifyVault } from "../audit/verify-vault.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { type TenantId, VAULT } from "../base/ids.js";
@@ -16,9 +16,9 @@ import { verifyExportFile } from "./audit-verify-export.js";
 import { verifyReceivedFile } from "./audit-verify-received.js";
 import { chosenOf } from "./chosen-tenants.js";
 import type { Command, CommandInput } from "./command.js";
-import { findingInWords } from "./finding-in-words.js";
+import { describeFinding } from "./describe-finding.js";
 import { progressOf } from "./progress.js";
-import { type EarlierAnswer, readSeen } from "./seen-seals.js";
+import { type EarlierAnswer, readSeenSeals } from "./seen-seals.js";
 
 /** A running server seals each minute within 130 s of its start. */
 const SEALED_WITHIN_MS = 5 * MINUTE_MS;
@@ -48,7 +48,7 @@ export const auditVerify: Command = {
     const verifyFile = input.options.received === true ? verifyReceivedFile : verifyExportFile;
     if (file !== undefined) return verifyFile(file, input);
     const { config, options, say, answer } = input;
-    const earlier = typeof options.since === "string" ? await readSeen(options.since) : undefined;
+    const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const active = new Set(await listActiveTenants(vault.ownerAddress));
     const vaultKeys = await vault.keyring.of(VAULT);
@@ -173,7 +173,7 @@ function contradicted(
   tenantId: TenantId,
   claimed: AttestationRef,
 ): Promise<Finding | undefined> {
-  return contradictionOf(tenantId, claimed, own, async (number) => {
+  return findContradiction(tenantId, claimed, own, async (number) => {
     const entry = await vault.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readSeal, number));
     return entry?.mac;
   });
@@ -195,7 +195,7 @@ function show(tenantId: TenantId, verdict: Verdict, asJson: boolean): Readonly<R
     ...(lastSeal ? { last_seal: asJson ? lastSeal : `${lastSeal.number} of ${lastSeal.minute.toISOString()}` } : {}),
     ...("rows" in verdict ? showHistory(verdict, asJson) : {}),
     finding_count: verdict.findingCount,
-    findings: asJson ? findings : findings.map(findingInWords).join(""),
+    findings: asJson ? findings : findings.map(describeFinding).join(""),
   };
 }
 
@@ -211,6 +211,6 @@ function showHistory({ setBacks, acknowledged }: LogVerdict, asJson: boolean): R
   const shown = setBacks?.map(({ at, to }) => ({ at: at.toISOString(), to: to.toISOString() }));
   return {
     ...(shown ? { clock_set_back: shown } : {}),
-    ...(acknowledged ? { acknowledged: asJson ? acknowledged : acknowledged.map(findingInWords).join("") } : {}),
+    ...(acknowledged ? { acknowledged: asJson ? acknowledged : acknowledged.map(describeFinding).join("") } : {}),
   };
 }

@@ -1,5 +1,5 @@
-import { lateSinks } from "../audit/late-sinks.js";
-import { lateStamps } from "../audit/late-stamps.js";
+import { laggingSinks } from "../audit/lagging-sinks.js";
+import { overdueStamps } from "../audit/overdue-stamps.js";
 import { systemClock } from "../base/clock.js";
 import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
@@ -61,8 +61,8 @@ export const doctor: Command = {
 /** What waits for the sinks and the time-stamp authority of the settings. */
 async function lateLog({ database }: Vault, config: Config): Promise<readonly string[]> {
   const now = new Date(systemClock.now());
-  const sinks = await lateSinks(database, configuredSinks(config.logSinks), now);
-  return [...sinks, ...(config.timeStamps ? await lateStamps(database, now) : [])];
+  const sinks = await laggingSinks(database, configuredSinks(config.logSinks), now);
+  return [...sinks, ...(config.timeStamps ? await overdueStamps(database, now) : [])];
 }
 
 /** What PCI DSS 10.5.1 asks for. */

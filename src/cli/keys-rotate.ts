@@ -4,7 +4,7 @@ import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import { connect, type Sql } from "../store/connect.js";
-import { underLease } from "../store/lease.js";
+import { withLease } from "../store/lease.js";
 import { listTenantIds } from "../store/tenants.js";
 import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
@@ -72,7 +72,7 @@ async function rotateRoot(
     () => say("Waiting for another process that is replacing the root key, or died while doing so."),
     1_000,
   );
-  const { rootKey, rewrapped, broken } = await underLease(vault.ownerAddress, "root-rotation", LEASE_SECONDS, () => {
+  const { rootKey, rewrapped, broken } = await withLease(vault.ownerAddress, "root-rotation", LEASE_SECONDS, () => {
     clearTimeout(waiting);
     return rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey);
   }).finally(() => clearTimeout(waiting));

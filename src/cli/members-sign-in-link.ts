@@ -2,7 +2,7 @@ import { systemClock } from "../base/clock.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { resetPasskeys } from "../people/passkey.js";
 import { addressForPeople } from "../people/relying-party.js";
-import { makeOperatorLink, memberWithAddress } from "../people/sign-in-link.js";
+import { createOperatorLink, memberWithAddress } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { openVault, type Vault } from "../vault/vault.js";
@@ -26,7 +26,7 @@ export const membersSignInLink: Command = {
     if (others.length > 0) throw new UsageError("--tenant is missing: there are several. Run: cloakroom tenants list");
     const memberId = await memberOf(vault, tenantId, email);
     if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
-    const link = await makeOperatorLink(vault, tenantId, memberId);
+    const link = await createOperatorLink(vault, tenantId, memberId);
     const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
     answer({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
   },

@@ -18,7 +18,7 @@ export interface EarlierAnswer {
  * Parses an earlier result of `audit verify --json`.
  * @throws {UsageError} if the file is something else.
  */
-export async function readSeen(path: string): Promise<EarlierAnswer> {
+export async function readSeenSeals(path: string): Promise<EarlierAnswer> {
   const text = await readFile(path, "utf8").catch(() => {
     throw new UsageError(`--since ${path} cannot be read.`);
   });

@@ -2,12 +2,12 @@ import { recordTenant } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { addressForPeople } from "../people/relying-party.js";
-import { makeOperatorLink } from "../people/sign-in-link.js";
+import { createOperatorLink } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import type { RunningServer } from "../server/running-server.js";
 import { PROCESS_ENDS_MS } from "../server/shutdown.js";
 import { type ProvisionedTenant, provisionTenant } from "../tenancy/provision.js";
-import { StoppedSealed } from "../vault/unsealing.js";
+import { StoppedBeforeUnseal } from "../vault/unsealing.js";
 import type { Command } from "./command.js";
 import { writeFirstSecret } from "./first-key.js";
 import { welcome, welcomeWithFile } from "./welcome.js";
@@ -38,7 +38,7 @@ export const serve: Command = {
         ? (await import("../processes/primary.js")).startProcesses
         : (await import("../server/start-server.js")).startServer;
     const server = await start(config, say, systemClock, stopping.signal).catch((error: unknown) => {
-      if (error instanceof StoppedSealed) return undefined;
+      if (error instanceof StoppedBeforeUnseal) return undefined;
       throw error;
     });
     if (!server) return;
@@ -64,7 +64,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   const tenant = { name: "First tenant", ownerEmail: "owner@localhost" };
   const provision = () => provisionTenant(vault.database, vault.rootKey, tenant);
   const linkOf = async ({ tenantId, memberId }: ProvisionedTenant) => {
-    const link = await makeOperatorLink(vault, tenantId, memberId);
+    const link = await createOperatorLink(vault, tenantId, memberId);
     return new Sensitive(`${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}`);
   };
   /** Not awaited: the server runs by now, and its database may be gone. */

@@ -1,6 +1,6 @@
 import { systemClock } from "../base/clock.js";
 import { isTenantId } from "../base/ids.js";
-import { planTenant } from "../tenancy/plan.js";
+import { setIncludedMonthlyTokens } from "../tenancy/plan.js";
 import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 
@@ -19,7 +19,7 @@ export const tenantsUpdate: Command = {
     if (!isTenantId(id)) throw new UsageError("--id must be the UUID of a tenant.");
     const included = readIncluded(requiredText(options, "included-monthly-active-tokens"));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const isThere = await vault.database.ordinary.run(id, "unguarded", (tx) => planTenant(tx, included));
+    const isThere = await vault.database.ordinary.run(id, "unguarded", (tx) => setIncludedMonthlyTokens(tx, included));
     if (!isThere) throw new UsageError("There is no such tenant. Run: cloakroom tenants list");
     answer({ tenant_id: id, included_monthly_active_tokens: included ?? config.includedMonthlyActiveTokens });
   },

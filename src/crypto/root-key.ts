@@ -45,11 +45,11 @@ const CHECK = "cloakroom/root-check/1";
  * A wrapped constant that later proves a root key to be the one of this database. Stored beside the key's id in
  * `root_keys`.
  */
-export async function makeCheckValue(root: Pick<RootKey, "id" | "wrap">): Promise<Buffer> {
+export async function createCheckValue(root: Pick<RootKey, "id" | "wrap">): Promise<Buffer> {
   return root.wrap(checkSecret(root.id), Buffer.from(CHECK));
 }
 
-export async function fitsCheckValue(root: RootKey, checkValue: Uint8Array): Promise<boolean> {
+export async function matchesCheckValue(root: RootKey, checkValue: Uint8Array): Promise<boolean> {
   try {
     const secret = await root.unwrap(checkValue, Buffer.from(CHECK));
     return secret.equals(checkSecret(root.id));

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
 import { scalarText } from "./scalar-text.js";
@@ -29,7 +29,7 @@ function inOrder(data: Json): Json {
     if (left < 0 || typeof value !== "object" || value === null) return value;
     if (!isJsonObject(value)) return value.map(order);
     const ordered: JsonObject = {};
-    for (const key of Object.keys(value).sort()) setOwn(ordered, key, order(value[key] ?? null));
+    for (const key of Object.keys(value).sort()) setOwnProperty(ordered, key, order(value[key] ?? null));
     return ordered;
   };
   const ordered = order(data);

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, setOwn } from "../base/json.js";
+import { type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 
 /** The path of a text in a body, from the inside out; formatted only for errors. */
 export interface Place {
@@ -51,6 +51,7 @@ export function mapTexts(
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item, key) => mapTexts(item, replace, { parent: place, key }));
   const copy: JsonObject = {};
-  for (const [key, item] of Object.entries(value)) setOwn(copy, key, mapTexts(item, replace, { parent: place, key }));
+  for (const [key, item] of Object.entries(value))
+    setOwnProperty(copy, key, mapTexts(item, replace, { parent: place, key }));
   return copy;
 }

@@ -1,6 +1,6 @@
 import { invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
-import { isJsonObject, type Json, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, setOwnProperty } from "../base/json.js";
 import { mergePatch } from "../base/merge-patch.js";
 
 /** The same limit as in the protos. */
@@ -17,7 +17,7 @@ export function mergeConfiguration(current: Readonly<Record<string, string>>, pa
     if (typeof value !== "string") faults.add(`configuration.${name}`, "must be a string");
     else if (`${name}${value}`.includes("\0"))
       faults.add(`configuration.${name}`, "must be text without NUL characters");
-    else setOwn(merged, name, value);
+    else setOwnProperty(merged, name, value);
   }
   if (Object.keys(merged).length > MAX_ENTRIES) faults.add("configuration", `must have at most ${MAX_ENTRIES} entries`);
   faults.throwIfAny();

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import type { SourcePosition } from "../sandbox/source-position.js";
 
 /** Texts by field, from tenants' code. */
@@ -26,7 +26,7 @@ export class FunctionFailed extends Error {
 
   toJson(): JsonObject {
     const errors: Record<string, Json> = {};
-    for (const [name, texts] of Object.entries(this.errors)) setOwn(errors, name, [...texts]);
+    for (const [name, texts] of Object.entries(this.errors)) setOwnProperty(errors, name, [...texts]);
     const { status, detail, position } = this;
     return { status, detail, errors, ...(position ? { position: { ...position } } : {}) };
   }

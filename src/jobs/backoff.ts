@@ -1,18 +1,18 @@
 /** Waits after failures grow from the first to the last, in milliseconds. */
-export interface Waits {
+export interface BackoffDelays {
   readonly first: number;
   readonly most: number;
 }
 
 /** Consecutive failures of something outside of the vault, and when it is tried again. */
 export class Backoff {
-  readonly #waits: Waits;
+  readonly #waits: BackoffDelays;
   readonly #onState: (problem: string | undefined) => void;
   #count = 0;
   #restUntil = Number.NEGATIVE_INFINITY;
 
   /** @param onState called at the first failure, and with `undefined` at the success after it. */
-  constructor(waits: Waits, onState: (problem: string | undefined) => void) {
+  constructor(waits: BackoffDelays, onState: (problem: string | undefined) => void) {
     this.#waits = waits;
     this.#onState = onState;
   }

@@ -9,7 +9,7 @@ import { deleteDueIdempotencyKeys } from "../store/idempotency-keys.js";
 import { deleteDueInvitations } from "../store/invitations.js";
 import type { Lease } from "../store/lease.js";
 import { deleteDueRuns } from "../store/reactor-runs.js";
-import { REMOVED_AT_ONCE } from "../store/removal.js";
+import { ROWS_PER_REMOVAL } from "../store/removal.js";
 import { deleteDueSessions } from "../store/sessions.js";
 import { deleteDueSignInRequests } from "../store/sign-in-requests.js";
 import { deleteDueSignIns } from "../store/sign-ins.js";
@@ -177,7 +177,7 @@ function expire(keys: TenantKeys): Step {
 }
 
 function removal(statement: Statement<"due", number>): Step {
-  return async (tx) => ((await tx.query(statement, "due")) < REMOVED_AT_ONCE ? "done" : "more");
+  return async (tx) => ((await tx.query(statement, "due")) < ROWS_PER_REMOVAL ? "done" : "more");
 }
 
 const REMOVALS: Readonly<Record<Exclude<SweptKind, "token">, Statement<"due", number>>> = {

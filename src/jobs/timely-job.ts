@@ -7,7 +7,12 @@ import type { Job } from "./schedule.js";
  * Wraps a job so it does nothing while this server's clock is ahead of the database's, because rows that it would
  * delete for good have not expired yet. Another server does it, or this one once its clock is right.
  */
-export function timelyJob(database: Pick<Database, "ping">, clock: Clock, job: Job, onAhead: (job: Job) => void): Job {
+export function skippedWhileClockIsAhead(
+  database: Pick<Database, "ping">,
+  clock: Clock,
+  job: Job,
+  onAhead: (job: Job) => void,
+): Job {
   return {
     ...job,
     async run(signal) {

@@ -26,7 +26,7 @@ export class BodyFault extends Fault {
 }
 
 /** The caller's share of the memory for bodies is in use. */
-export function noMemory(refusal: "no_memory" | "waited_too_long"): BodyFault {
+export function memoryRefused(refusal: "no_memory" | "waited_too_long"): BodyFault {
   return new BodyFault(
     refusal,
     "unavailable",

@@ -21,7 +21,7 @@ export interface ReadingEnd {
   listen(listener: ((reason: unknown) => void) | undefined): void;
 }
 
-export function endOfSignal(signal: AbortSignal): ReadingEnd {
+export function readingEndOf(signal: AbortSignal): ReadingEnd {
   let remove: (() => void) | undefined;
   return {
     get reason() {
@@ -65,7 +65,7 @@ export async function collectBody(body: Readable, memory: BodyMemory, limits: Bo
   const maxBytes = Math.min(limits.maxBytes, memory.allowance.maxBytes);
   const { announced, end } = limits;
   if (announced !== undefined && announced > maxBytes) throw new BodyTooLarge(maxBytes);
-  const expected = announced ?? stepFor(1, maxBytes);
+  const expected = announced ?? nextReservation(1, maxBytes);
   if (end?.reason !== undefined) throw end.reason;
   const reservation = reserved(memory, expected);
   const first = reservation instanceof Promise ? await grantedBefore(end, reservation) : reservation;
@@ -91,7 +91,7 @@ export async function collectHead(
   wanted: number,
   announced: number | undefined,
 ): Promise<BodyHead> {
-  const expected = Math.min(announced ?? stepFor(1, wanted), wanted);
+  const expected = Math.min(announced ?? nextReservation(1, wanted), wanted);
   const first = await reserved(memory, expected);
   const bytes = await new ArrivingBody(body, memory, wanted, { bytes: expected, first }).collect(undefined, wanted);
   return { bytes, rest: bytes.length < wanted ? undefined : body };
@@ -115,7 +115,7 @@ async function grantedBefore(end: ReadingEnd | undefined, reservation: Promise<R
 const TINY_BODY_BYTES = 4 * 1024;
 
 /** The reservation for a body of unknown length after `size` bytes. */
-export function stepFor(size: number, maxBytes: number): number {
+export function nextReservation(size: number, maxBytes: number): number {
   const step = [TINY_BODY_BYTES, SMALL_BODY_BYTES].find((bytes) => size <= bytes) ?? maxBytes;
   return Math.min(step, maxBytes);
 }
@@ -241,7 +241,7 @@ class ArrivingBody {
     this.#isWaiting = true;
     try {
       while (this.#size > this.#reserved) {
-        this.#reserved = stepFor(this.#size, this.#maxBytes);
+        this.#reserved = nextReservation(this.#size, this.#maxBytes);
         this.#reservations.push(await reserved(this.#memory, this.#reserved));
       }
     } catch (refusal) {

@@ -1,5 +1,5 @@
 import type { TenantId, Uuid } from "../base/ids.js";
-import { noMemory } from "./body-fault.js";
+import { memoryRefused } from "./body-fault.js";
 import { BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
 import type { Holder, MemoryPool, MemoryPools, PendingReservation } from "./memory-pool.js";
 
@@ -59,7 +59,7 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
 };
 
 /** For bodies that other limits bound: calls of tenants' code. */
-export const UNCOUNTED: RequestMemory = {
+export const UNLIMITED_MEMORY: RequestMemory = {
   isClosed: false,
   allowance: ALLOWANCES.key,
   bodyBytes: 0,
@@ -121,7 +121,7 @@ export class MemoryLease implements RequestMemory {
   reserveNow(bodyBytes: number): Reservation {
     if (this.#isClosed) return NO_RESERVATION;
     const { pool, bytes } = this.#placeFor(bodyBytes);
-    if (!pool.tryReserve(this.#heldBy(), bytes)) throw noMemory("no_memory");
+    if (!pool.tryReserve(this.#heldBy(), bytes)) throw memoryRefused("no_memory");
     return this.#keep(pool, bytes);
   }
 
@@ -150,7 +150,7 @@ export class MemoryLease implements RequestMemory {
     this.#pending = reservation;
     const isGranted = await reservation.granted;
     this.#pending = undefined;
-    if (!isGranted) throw noMemory("waited_too_long");
+    if (!isGranted) throw memoryRefused("waited_too_long");
   }
 
   #placeFor(bodyBytes: number) {

@@ -50,18 +50,18 @@ export function isOfAccount(payment: Payment, account: string): boolean {
  * A look-up of a payment in what may be another account, or the same account with another key. Only a found payment
  * proves the same account; another account would report it as absent.
  */
-export function believable(payment: Payment, account: string, found: LookUpOutcome): LookUpOutcome {
+export function trustedLookUp(payment: Payment, account: string, found: LookUpOutcome): LookUpOutcome {
   if (found.kind === "found" || found.kind === "unknown" || isOfAccount(payment, account)) return found;
   return { kind: "unknown", codes: { rawCode: "another_account" } };
 }
 
 /** A payment found in this account, with its operation under way. */
-export function foundIn(payment: Payment, account: string): Payment {
-  return { ...sentTo(payment, account), account };
+export function withAccountFound(payment: Payment, account: string): Payment {
+  return { ...withAccountSentTo(payment, account), account };
 }
 
 /** A payment whose operation under way was or will be sent to this account. */
-export function sentTo(payment: Payment, account: string): Payment {
+export function withAccountSentTo(payment: Payment, account: string): Payment {
   const { attempt } = payment;
   return attempt ? { ...payment, attempt: { ...attempt, account } } : payment;
 }

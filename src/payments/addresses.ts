@@ -32,7 +32,11 @@ export function readAddress(text: string): PresentedAddress | undefined {
   return tenantId && isTenantId(tenantId) && id && bytes ? { tenantId, id, proof: bytes } : undefined;
 }
 
-export function isGenuine(keys: TenantKeys, kind: AddressKind, { tenantId, id, proof }: PresentedAddress): boolean {
+export function isAuthenticAddress(
+  keys: TenantKeys,
+  kind: AddressKind,
+  { tenantId, id, proof }: PresentedAddress,
+): boolean {
   return isProof(addressProof(keys, kind, tenantId, id), proof);
 }
 

@@ -65,7 +65,7 @@ export async function admitPayment(
   const transform = caller.grant.transformFor("token:use", token);
   if (!transform || transform === "redact") throw denied(caller, "token:use", entityType, tokenId);
   if (token.type.name !== "card") throw invalid("token", "must be the id of a token of type card");
-  const whole = cardOf(token);
+  const whole = payableCard(token);
   if (!whole) throw invalid("token", "must be a card with its expiry month and year");
   const card: Card = order.isMerchantInitiated ? { ...whole, cvc: undefined } : whole;
 
@@ -142,7 +142,7 @@ function objectionOf(connection: Connection, { currency, country, amount }: Paym
 }
 
 /** Returns undefined for a card without an expiry, which no payment service accepts. */
-export function cardOf({ type, data }: Token): Card | undefined {
+export function payableCard({ type, data }: Token): Card | undefined {
   const plain = data.reveal();
   if (type.name !== "card" || !isJsonObject(plain)) return undefined;
   const { number, expiration_month: month, expiration_year: year, cvc } = plain;
@@ -156,7 +156,7 @@ export function cardOf({ type, data }: Token): Card | undefined {
 }
 
 /** Whether the visible parts of a card match the card that a payment was made with. */
-export function isShownAs({ last4, bin, expirationDate }: CardSnapshot, card: Card): boolean {
+export function matchesSnapshot({ last4, bin, expirationDate }: CardSnapshot, card: Card): boolean {
   const shown = shownOf(card);
   return shown.last4 === last4 && shown.bin === bin && shown.expirationDate === expirationDate;
 }

@@ -3,7 +3,7 @@ import { base62Of } from "./addresses.js";
 import { withEnded, withEndedSince } from "./ended-operations.js";
 import type { ErrorCode } from "./error-code.js";
 import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
-import type { FollowUpOutcome, PaymentStanding, ProviderCodes } from "./outcome.js";
+import type { FollowUpOutcome, PaymentState, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
@@ -19,7 +19,7 @@ export interface Step {
 }
 
 /** Applies the state that the payment service reports. If the transition is not legal, only the codes change. */
-export function applyStanding(payment: Payment, standing: PaymentStanding, now: number): Step {
+export function applyState(payment: Payment, standing: PaymentState, now: number): Step {
   const { order } = payment;
   if (standing.kind === "processing") {
     const known = { ...payment, providerId: standing.providerId ?? payment.providerId };
@@ -27,7 +27,7 @@ export function applyStanding(payment: Payment, standing: PaymentStanding, now: 
   }
   if (standing.kind === "redirect" && order.isMerchantInitiated) {
     const { providerId, codes } = standing;
-    return applyStanding(
+    return applyState(
       payment,
       { kind: "declined", errorCode: "requires_buyer_authentication", providerId, codes },
       now,
@@ -183,7 +183,7 @@ function planned(payment: Payment, next: Transition["next"], now: number): Payme
 
 function amountsAfter(
   payment: Payment,
-  standing: Exclude<PaymentStanding, { kind: "processing" }>,
+  standing: Exclude<PaymentState, { kind: "processing" }>,
   now: number,
 ): Partial<Payment> {
   switch (standing.kind) {

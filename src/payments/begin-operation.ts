@@ -9,13 +9,13 @@ import { noteDue } from "../store/due.js";
 import { updatePayment } from "../store/payments.js";
 import { insertRefund, listRefundRows } from "../store/refunds.js";
 import type { OrdinaryTransaction } from "../store/transaction.js";
-import { accountFingerprint, sentTo } from "./account-fingerprint.js";
+import { accountFingerprint, withAccountSentTo } from "./account-fingerprint.js";
 import { SENDING_LEASE_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
-import { claimedBy, openRefund, type Refund, sealRefund } from "./refund.js";
+import { nonRefundable, openRefund, type Refund, sealRefund } from "./refund.js";
 
 /** A payment with an operation that is stored and not yet sent. */
 export interface BegunOperation {
@@ -81,7 +81,7 @@ export async function beginRefund(
     if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
     // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
-    const claimed = claimedBy(rows.map((row) => openRefund(keys, tx.tenantId, row)));
+    const claimed = nonRefundable(rows.map((row) => openRefund(keys, tx.tenantId, row)));
     const left = payment.capturedAmount - Math.max(claimed, payment.refundedAmount);
     const amount = wanted ?? left;
     if (left <= 0) throw wrongState(payment, "all of it was refunded already.");
@@ -121,7 +121,7 @@ async function begin(
   if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
   const due = new Date(tx.now.getTime() + SENDING_LEASE_MS);
   // A changed API key may still belong to the same account. The answer shows whether it does.
-  const begun = { ...sentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
+  const begun = { ...withAccountSentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   noteDue(tx, { kind: "payment", at: due });
   writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", begun.attempt?.operation));

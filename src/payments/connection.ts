@@ -18,7 +18,7 @@ import {
   updateConnection,
 } from "../store/connections.js";
 import { noteDue } from "../store/due.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import type { Formula, FormulaId } from "./formula.js";
@@ -155,7 +155,7 @@ export function openConnection(keys: TenantKeys, tenantId: TenantId, row: Connec
   const formula = findFormula(row.formula_id);
   if (!formula) throw new Error("a connection of an unknown formula is stored");
   const place = { tenantId, entity: row.id };
-  const bound = boundTo(row, BOUND.connections);
+  const bound = boundTo(row, BOUND_COLUMNS.connections);
   const fields: Record<string, string> = JSON.parse(
     open(keys.data, { ...place, field: "connection", bound }, row.fields).toString(),
   );
@@ -191,7 +191,7 @@ function rowOf(tenantId: TenantId, keys: TenantKeys, connection: Connection) {
     ...{ accepted_countries: [...acceptedCountries], accepted_currencies: [...acceptedCurrencies] },
   };
   const place = { tenantId, entity: id };
-  const bound = boundTo(plain, BOUND.connections);
+  const bound = boundTo(plain, BOUND_COLUMNS.connections);
   const { name, label } = nameColumns(keys, place, displayName);
   return {
     ...{ id, ...plain, display_name: name, label, status, checks },

@@ -20,7 +20,7 @@ export function withEndedSince(before: Payment, after: Payment): Payment {
  * Whether a report about a capture or void with this id can belong to the one under way. A report about an earlier
  * operation that has ended, or with another id, cannot.
  */
-export function mayBeUnderWay({ attempt, endedIds = [] }: Payment, providerId: string | undefined): boolean {
+export function matchesPendingOperation({ attempt, endedIds = [] }: Payment, providerId: string | undefined): boolean {
   if (attempt === undefined) return false;
   if (providerId === undefined) return true;
   return attempt.providerId === undefined ? !endedIds.includes(providerId) : attempt.providerId === providerId;

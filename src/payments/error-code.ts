@@ -86,6 +86,6 @@ export function isDecline(code: ErrorCode): code is DeclineCode {
 }
 
 /** Codes that put the connection itself in doubt: its credentials do not work. */
-export function blamesCredentials(code: ErrorCode): boolean {
+export function isCredentialsError(code: ErrorCode): boolean {
   return code === "invalid_service_credentials" || code === "insufficient_service_permissions";
 }

@@ -3,18 +3,18 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/connections.js";
 import { findPaymentByProvider, readPayment } from "../store/payments.js";
 import { listRefundRows } from "../store/refunds.js";
-import { accountFingerprint, believable } from "./account-fingerprint.js";
-import { type AddressKind, isGenuine, readAddress, uuidFrom } from "./addresses.js";
-import { applyFollowUp, applyStanding } from "./apply.js";
+import { accountFingerprint, trustedLookUp } from "./account-fingerprint.js";
+import { type AddressKind, isAuthenticAddress, readAddress, uuidFrom } from "./addresses.js";
+import { applyFollowUp, applyState } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
-import { mayBeUnderWay } from "./ended-operations.js";
+import { matchesPendingOperation } from "./ended-operations.js";
 import { afterLookUp, lookUp } from "./look-up.js";
 import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
-import { afterRefund, refundNamed, withOneMoreLook } from "./refund-reports.js";
+import { afterRefund, refundNamed, withAnotherLookUp } from "./refund-reports.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -85,7 +85,7 @@ export class Incoming {
       : await connectors
           .of(connection.formula.id)
           .finishApproval(connectors.contextOf(tenantId, connection), { payment: referenceOf(payment), query });
-    const believed = believable(payment, accountFingerprint(keys, connection), outcome);
+    const believed = trustedLookUp(payment, accountFingerprint(keys, connection), outcome);
     return (await this.#learn(tenantId, keys, id, believed)) ?? payment;
   }
 
@@ -149,7 +149,7 @@ export class Incoming {
     const presented = readAddress(address);
     if (!presented) return undefined;
     const keys = await this.#parts.keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isGenuine(keys, kind, presented) ? { ...presented, keys } : undefined;
+    return keys && isAuthenticAddress(keys, kind, presented) ? { ...presented, keys } : undefined;
   }
 }
 
@@ -174,13 +174,13 @@ export function afterReport(
   const { attempt } = current;
   switch (report.kind) {
     case "payment":
-      return applyStanding(current, report.standing, now);
+      return applyState(current, report.standing, now);
     case "capture":
     case "void": {
       const { kind: operation, outcome, providerId } = report;
       // An attempt that has not been sent cannot have been refused.
       const isPlanned = attempt?.state === "sent" && attempt.account === undefined && outcome.kind === "refused";
-      const isUnderWay = attempt?.operation === operation && !isPlanned && mayBeUnderWay(current, providerId);
+      const isUnderWay = attempt?.operation === operation && !isPlanned && matchesPendingOperation(current, providerId);
       const amount = isUnderWay ? attempt.amount : current.authorizedAmount;
       const key = isUnderWay ? attempt.key : undefined;
       return applyFollowUp(current, { operation, amount, key, providerId }, outcome, now);
@@ -188,7 +188,7 @@ export function afterReport(
     case "refund": {
       const refund = refundNamed(refunds, report);
       return refund
-        ? withOneMoreLook(current, afterRefund(current, refund, report.outcome, now), now)
+        ? withAnotherLookUp(current, afterRefund(current, refund, report.outcome, now), now)
         : { payment: current, moved: false, approved: false };
     }
   }

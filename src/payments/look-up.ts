@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import { applyFollowUp, applyStanding, expirePayment, type Step } from "./apply.js";
+import { applyFollowUp, applyState, expirePayment, type Step } from "./apply.js";
 import type { Connection } from "./connection.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FoundRefusal, LookUpOutcome } from "./outcome.js";
@@ -13,7 +13,7 @@ import { isResendSafe } from "./resend.js";
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
   const isFound = found.kind === "found";
-  const step = isFound ? applyStanding(current, found.standing, now) : unmoved(current);
+  const step = isFound ? applyState(current, found.standing, now) : unmoved(current);
   if (step.moved || current.status === "buyer_approval_pending") return step;
   if (current.status === "capture_succeeded") {
     const total = isFound && found.standing.kind === "captured" ? found.standing.refundedAmount : undefined;
@@ -66,7 +66,7 @@ function unmoved(payment: Payment): Step {
 }
 
 /** Whether the payment service certainly does not have the request, or detects the same request as a repetition. */
-export function mustSend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
+export function isSafeToResend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
   if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
   if (attempt.operation === "authorize") return found.kind !== "found";
   const isNew = attempt.account === undefined;

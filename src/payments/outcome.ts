@@ -57,7 +57,7 @@ export type Captured = Known & {
 };
 
 /** A payment's state at its service. Closed: any other state of a service becomes `processing`, never a decline. */
-export type PaymentStanding =
+export type PaymentState =
   | Authorized
   | Captured
   /** Approved, and the capture is under way. */
@@ -80,7 +80,7 @@ export interface Unknown {
   readonly codes: ProviderCodes;
 }
 
-export type AuthorizationOutcome = PaymentStanding | Unknown;
+export type AuthorizationOutcome = PaymentState | Unknown;
 
 /** How a capture, void or refund of a payment ended. `refused` leaves the payment as it was. */
 export type FollowUpOutcome =
@@ -123,7 +123,7 @@ export interface FoundRefusal {
 export type LookUpOutcome =
   | {
       readonly kind: "found";
-      readonly standing: PaymentStanding;
+      readonly standing: PaymentState;
       /** Absent: the service does not list them. */
       readonly refunds?: readonly FoundRefund[];
       /** Of all attempts so far. Absent: the service does not list them. */

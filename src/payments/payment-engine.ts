@@ -9,7 +9,7 @@ import type { Payment } from "./payment.js";
 import { perform } from "./perform.js";
 import { type ReconcileParts, reconcile, reconcileTenant } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
-import { TenantTurns } from "./tenant-turns.js";
+import { TenantWorkers } from "./tenant-workers.js";
 
 export interface EngineParts extends ReconcileParts {
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
@@ -22,11 +22,11 @@ const CONNECTION_LOOK_MS = 50;
 /** Sends payments to their services, and reconciles those with an unknown end. */
 export class PaymentEngine {
   readonly #parts: EngineParts;
-  readonly #turns: TenantTurns;
+  readonly #turns: TenantWorkers;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#turns = new TenantTurns((tenantId, signal) => reconcileTenant(parts, tenantId, signal), parts.onFailure);
+    this.#turns = new TenantWorkers((tenantId, signal) => reconcileTenant(parts, tenantId, signal), parts.onFailure);
   }
 
   /** Sends a payment's stored attempt. Resolves after the answer is stored too. */

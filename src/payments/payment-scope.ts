@@ -2,7 +2,7 @@ import type { Grant } from "../access/grant.js";
 import type { PaymentScope } from "../store/payments.js";
 
 /** The payments that a caller sees in lists: those of tokens that it may use. Undefined: all of the tenant. */
-export function usableScope({ permissions, rules }: Grant): readonly PaymentScope[] | undefined {
+export function visiblePayments({ permissions, rules }: Grant): readonly PaymentScope[] | undefined {
   if (permissions.includes("token:use")) return undefined;
   return rules
     .filter((rule) => rule.permissions.includes("token:use"))

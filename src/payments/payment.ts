@@ -6,7 +6,7 @@ import { searchTerm } from "../crypto/keyed-hash.js";
 import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { PaymentRow } from "../store/payments.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import { base62Of } from "./addresses.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FormulaId } from "./formula.js";
@@ -168,6 +168,9 @@ function storedStatus(text: string): Status {
   return status;
 }
 
-function placeOf(tenantId: TenantId, row: Pick<PaymentRow, "id" | (typeof BOUND.payments)[number]>): SealedPlace {
-  return { tenantId, entity: row.id, field: "payment", bound: boundTo(row, BOUND.payments) };
+function placeOf(
+  tenantId: TenantId,
+  row: Pick<PaymentRow, "id" | (typeof BOUND_COLUMNS.payments)[number]>,
+): SealedPlace {
+  return { tenantId, entity: row.id, field: "payment", bound: boundTo(row, BOUND_COLUMNS.payments) };
 }

@@ -3,11 +3,11 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { markCredentialsFailed } from "../store/connections.js";
 import type { Database } from "../store/database.js";
 import { base62Of } from "./addresses.js";
-import { applyFollowUp, applyStanding, type Step } from "./apply.js";
+import { applyFollowUp, applyState, type Step } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
 import type { Connectors } from "./connectors.js";
-import { blamesCredentials } from "./error-code.js";
+import { isCredentialsError } from "./error-code.js";
 import { scheduleLookUp } from "./look-up-schedule.js";
 import type { AuthorizationOutcome, FollowUpOutcome, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./payment.js";
@@ -15,7 +15,7 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
 import { providerOf } from "./providers.js";
 import type { Refund } from "./refund.js";
-import { afterRefund, withOneMoreLook } from "./refund-reports.js";
+import { afterRefund, withAnotherLookUp } from "./refund-reports.js";
 import { reconcileResend } from "./resend.js";
 
 export interface PerformParts {
@@ -39,7 +39,7 @@ export async function perform(
   if (!attempt) return payment;
   const change = await ask(parts, keys, tenantId, payment, attempt, connection, card);
   const changed = await changePayment(parts.database, keys, tenantId, payment.id, change);
-  if (changed?.errorCode && changed.errorCode !== payment.errorCode && blamesCredentials(changed.errorCode)) {
+  if (changed?.errorCode && changed.errorCode !== payment.errorCode && isCredentialsError(changed.errorCode)) {
     if (!providerOf(connection.formula.id).isSimulated) {
       await parts.database.ordinary.run(tenantId, "unguarded", async (tx) =>
         tx.enqueue(markCredentialsFailed, { id: connection.id, revision: connection.revision }),
@@ -71,7 +71,7 @@ async function ask(
     if (!isUnderWay) return { payment: current, moved: false, approved: false };
     const change = afterRefund(current, refund, outcome, now.getTime());
     // A resent refund was under way for a while.
-    return attempt.state === "sent" ? change : withOneMoreLook(current, change, now.getTime());
+    return attempt.state === "sent" ? change : withAnotherLookUp(current, change, now.getTime());
   };
 }
 
@@ -82,7 +82,7 @@ export function afterAuthorization(payment: Payment, outcome: AuthorizationOutco
     const coded = { ...payment, codes: { ...payment.codes, ...outcome.codes } };
     return { payment: isUnderWay ? scheduleLookUp(coded, "unknown", now) : payment, moved: false, approved: false };
   }
-  const step = applyStanding(payment, outcome, now);
+  const step = applyState(payment, outcome, now);
   const isWaiting = outcome.kind === "processing" && isUnderWay;
   return isWaiting ? { ...step, payment: scheduleLookUp(step.payment, "accepted", now) } : step;
 }

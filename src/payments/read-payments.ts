@@ -11,7 +11,7 @@ import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { uuidFrom } from "./addresses.js";
 import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
-import { usableScope } from "./payment-scope.js";
+import { visiblePayments } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
 
 export async function getPayment(
@@ -42,7 +42,7 @@ export async function listPayments(
   const id = reconciliationId === undefined ? undefined : uuidFrom(reconciliationId);
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(keys, externalIdentifier);
-  const scopes = usableScope(caller.grant);
+  const scopes = visiblePayments(caller.grant);
   const { items, total } = await tx.query(listPaymentRows, { ...filter, id, externalTerm: externalTermOf, scopes });
   return { items: items.map((row) => openPayment(keys, tx.tenantId, row)), total };
 }

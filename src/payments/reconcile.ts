@@ -11,18 +11,18 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
 import {
   accountFingerprint,
-  believable,
   cardFingerprint,
-  foundIn,
   isOfAccount,
-  sentTo,
+  trustedLookUp,
+  withAccountFound,
+  withAccountSentTo,
 } from "./account-fingerprint.js";
-import { cardOf, isShownAs } from "./admit-payment.js";
+import { matchesSnapshot, payableCard } from "./admit-payment.js";
 import { expirePayment } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { connectionOf } from "./connection.js";
 import { endApproval } from "./end-approval.js";
-import { afterLookUp, lookUp, mustSend } from "./look-up.js";
+import { afterLookUp, isSafeToResend, lookUp } from "./look-up.js";
 import { lookUpDelay } from "./look-up-schedule.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
@@ -82,15 +82,15 @@ async function lookAfter(
   if (!connection) return (await wait(parts, keys, tenantId, payment)) ?? payment;
   const account = accountFingerprint(keys, connection);
   const isItsAccount = isOfAccount(payment, account);
-  const found = believable(payment, account, await lookUp(parts, tenantId, payment, connection));
+  const found = trustedLookUp(payment, account, await lookUp(parts, tenantId, payment, connection));
   let isSent = false;
   const after = await changePayment(database, keys, tenantId, payment.id, (current, at, refunds) => {
     const change = afterLookUp(current, found, at.getTime(), refunds);
     // A payment found with a changed API key is in the same account: this look-up stores that, and the next one may
     // resend.
-    isSent = isItsAccount && mustSend(change.payment, found, at.getTime());
-    const sent = isSent ? sentTo(change.payment, account) : change.payment;
-    const known = found.kind === "found" ? foundIn(sent, account) : sent;
+    isSent = isItsAccount && isSafeToResend(change.payment, found, at.getTime());
+    const sent = isSent ? withAccountSentTo(change.payment, account) : change.payment;
+    const known = found.kind === "found" ? withAccountFound(sent, account) : sent;
     // Keep the lease: no other process may send meanwhile, because not every service treats two requests with one key
     // as one.
     return { ...change, payment: known, goesOn: known.status === "buyer_approval_pending" || isSent };
@@ -140,11 +140,11 @@ async function cardAgain(
     if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use", { transform: "reveal" }));
     return found;
   });
-  const card = row ? cardOf(openToken(keys, tenantId, row)) : undefined;
+  const card = row ? payableCard(openToken(keys, tenantId, row)) : undefined;
   if (!card) return undefined;
   // Attempts of earlier versions have no mark.
   const mark = attempt?.card;
-  const isThatOne = mark === undefined ? isShownAs(shown, card) : cardFingerprint(keys, card) === mark;
+  const isThatOne = mark === undefined ? matchesSnapshot(shown, card) : cardFingerprint(keys, card) === mark;
   if (!isThatOne) return undefined;
   return new Sensitive(order.isMerchantInitiated ? { ...card, cvc: undefined } : card);
 }

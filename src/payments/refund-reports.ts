@@ -3,7 +3,7 @@ import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
-import { type Refund, refundAfter, returnedBy } from "./refund.js";
+import { type Refund, refundAfter, totalRefunded } from "./refund.js";
 
 /** A payment service's name for a refund: our reference, if the service stores it, and its own id. */
 export interface RefundName {
@@ -32,7 +32,7 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
   }
   const rested = isUnderWay ? { ...payment, attempt: undefined, dueAt: undefined, updatedAt: now } : payment;
   if (after.status === refund.status) return { ...change, payment: rested };
-  const returned = payment.refundedAmount + returnedBy([after]) - returnedBy([refund]);
+  const returned = payment.refundedAmount + totalRefunded([after]) - totalRefunded([refund]);
   const refundedAmount = Math.max(0, Math.min(returned, payment.capturedAmount));
   return { ...change, payment: { ...rested, refundedAmount, updatedAt: now } };
 }
@@ -41,7 +41,7 @@ export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpO
  * Schedules another look-up after a refund ended without one. Until then, money that the service refunded by itself
  * cannot be separated from this refund.
  */
-export function withOneMoreLook(before: Payment, change: Change, now: number): Change {
+export function withAnotherLookUp(before: Payment, change: Change, now: number): Change {
   const { payment } = change;
   const isEnded = before.attempt?.operation === "refund" && payment.attempt === undefined;
   return isEnded ? { ...change, payment: { ...payment, dueAt: new Date(now + lookUpDelay(0)) } } : change;
@@ -78,7 +78,7 @@ export function afterRefundsFound(
     (refund) => refund.status === "processing" && (found === undefined || entriesOf(refund, found).length > 0),
   );
   if (total === undefined || isMixed) return change;
-  return { ...change, payment: { ...change.payment, refundedAmount: Math.max(total, returnedBy(known)) } };
+  return { ...change, payment: { ...change.payment, refundedAmount: Math.max(total, totalRefunded(known)) } };
 }
 
 function entriesOf(refund: Refund, found: readonly FoundRefund[] = []) {

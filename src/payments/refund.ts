@@ -2,7 +2,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RefundRow } from "../store/refunds.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FollowUpOutcome } from "./outcome.js";
 
@@ -48,12 +48,12 @@ export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: numbe
 }
 
 /** The amount returned by our refunds. */
-export function returnedBy(refunds: readonly Refund[]): number {
+export function totalRefunded(refunds: readonly Refund[]): number {
   return refunds.filter(({ status }) => status === "succeeded").reduce((sum, { amount }) => sum + amount, 0);
 }
 
 /** The amount that cannot be refunded again: returned, or possibly on its way. */
-export function claimedBy(refunds: readonly Refund[]): number {
+export function nonRefundable(refunds: readonly Refund[]): number {
   return refunds
     .filter(({ status }) => status === "processing" || status === "succeeded")
     .reduce((sum, { amount }) => sum + amount, 0);
@@ -69,6 +69,6 @@ export function sealRefund(keys: TenantKeys, tenantId: TenantId, { id, paymentId
   return { ...plain, record: seal(keys.data, placeOf(tenantId, plain), Buffer.from(JSON.stringify(record))) };
 }
 
-function placeOf(tenantId: TenantId, row: Pick<RefundRow, "id" | (typeof BOUND.refunds)[number]>): SealedPlace {
-  return { tenantId, entity: row.id, field: "refund", bound: boundTo(row, BOUND.refunds) };
+function placeOf(tenantId: TenantId, row: Pick<RefundRow, "id" | (typeof BOUND_COLUMNS.refunds)[number]>): SealedPlace {
+  return { tenantId, entity: row.id, field: "refund", bound: boundTo(row, BOUND_COLUMNS.refunds) };
 }

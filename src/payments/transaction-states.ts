@@ -1,4 +1,4 @@
-import type { PaymentStanding } from "./outcome.js";
+import type { PaymentState } from "./outcome.js";
 import type { Intent } from "./payment-request.js";
 
 /** The documented statuses of a transaction. */
@@ -21,7 +21,7 @@ export type IntentOutcome = "pending" | "succeeded" | "failed";
  * Events of a transaction: the state reported by the payment service, a refusal of a capture or void that it had
  * accepted, and the end of the approval period or of reconciliation.
  */
-export type Event = Exclude<PaymentStanding["kind"], "processing"> | "capture_refused" | "void_refused" | "expired";
+export type Event = Exclude<PaymentState["kind"], "processing"> | "capture_refused" | "void_refused" | "expired";
 
 export interface Transition {
   readonly from: Status;

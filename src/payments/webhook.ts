@@ -1,4 +1,4 @@
-import type { FollowUpOutcome, PaymentStanding } from "./outcome.js";
+import type { FollowUpOutcome, PaymentState } from "./outcome.js";
 
 /** A request at our webhook address, byte for byte. */
 export interface WebhookDelivery {
@@ -14,7 +14,7 @@ export interface WebhookEvent {
   /** The payment's ids, at least one. */
   readonly payment: { readonly reconciliationId?: string | undefined; readonly providerId?: string | undefined };
   readonly report:
-    | { readonly kind: "payment"; readonly standing: PaymentStanding }
+    | { readonly kind: "payment"; readonly standing: PaymentState }
     | {
         readonly kind: "capture" | "void";
         /** The id of the capture or void itself. */

@@ -9,7 +9,7 @@ import {
   type MemberIdentityRow,
 } from "../store/member-identities.js";
 import { type MemberRow, readMember } from "../store/members.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
 import type { Identity } from "./sign-in.js";
 
@@ -47,5 +47,5 @@ function termOf(keys: TenantKeys, { issuer, subject }: Identity): Buffer {
 }
 
 function proofPlace(tenantId: TenantId, row: Omit<MemberIdentityRow, "proof">): SealedPlace {
-  return { tenantId, entity: row.id, field: "member_identity", bound: boundTo(row, BOUND.member_identities) };
+  return { tenantId, entity: row.id, field: "member_identity", bound: boundTo(row, BOUND_COLUMNS.member_identities) };
 }

@@ -5,7 +5,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { acceptInvitationOfAddress } from "../store/invitation-links.js";
 import { type MemberRow, readMember } from "../store/members.js";
 import type { OrdinaryTransaction } from "../store/transaction.js";
-import { makeMember } from "../tenancy/accept-invitation.js";
+import { createMember } from "../tenancy/accept-invitation.js";
 import { openEmail } from "../tenancy/invitation.js";
 import { emailTerm } from "../tenancy/profile.js";
 import { admitMember, type SignInStep } from "./admit-member.js";
@@ -64,7 +64,7 @@ async function acceptedBy(
   const invited = openEmail(keys, tx.tenantId, invitation);
   if (invited.toLowerCase() !== email.toLowerCase()) return null;
   const names = { ...(firstName ? { firstName } : {}), ...(lastName ? { lastName } : {}) };
-  makeMember(tx, keys, memberId, invitation, { profile: { email: invited, ...names }, context });
+  createMember(tx, keys, memberId, invitation, { profile: { email: invited, ...names }, context });
   return tx.query(readMember, memberId);
 }
 

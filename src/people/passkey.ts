@@ -8,7 +8,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { lockMember, type MemberRow, updateMemberProfile } from "../store/members.js";
 import { deletePasskeyRow, deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/passkeys.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { endAccess } from "../tenancy/member.js";
 import { isSealedWithPasskey, openProfile, sealProfile } from "../tenancy/profile.js";
@@ -123,8 +123,8 @@ export function sealPasskey(
   return seal(keys.data, passkeyPlace(tenantId, row), Buffer.from(JSON.stringify(stored)));
 }
 
-type Place = Pick<PasskeyRow, "id" | (typeof BOUND.passkeys)[number]>;
+type Place = Pick<PasskeyRow, "id" | (typeof BOUND_COLUMNS.passkeys)[number]>;
 
 function passkeyPlace(tenantId: TenantId, row: Place): SealedPlace {
-  return { tenantId, entity: row.id, field: "passkey", bound: boundTo(row, BOUND.passkeys) };
+  return { tenantId, entity: row.id, field: "passkey", bound: boundTo(row, BOUND_COLUMNS.passkeys) };
 }

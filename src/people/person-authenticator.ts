@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Caller, KnownCaller } from "../access/caller.js";
+import type { CachedCaller, Caller } from "../access/caller.js";
 import { grantOfRole } from "../access/role-rights.js";
 import { type PresentedSecret, parseSecret } from "../access/secret-text.js";
 import { readSettings } from "../access/tenant-settings.js";
@@ -70,7 +70,7 @@ export class PersonAuthenticator {
     return this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findSignIn, hash));
   }
 
-  async #callerOf({ tenantId, id }: PresentedSecret, row: PresentedSignInRow): Promise<KnownCaller | undefined> {
+  async #callerOf({ tenantId, id }: PresentedSecret, row: PresentedSignInRow): Promise<CachedCaller | undefined> {
     if (row.id !== id || this.#idleFor(row) >= this.#idleMs) return undefined;
     const { role } = openSignIn(await this.#keyring.of(tenantId, row.revision), tenantId, row);
     // The role decides what the sign-in may do, so a sign-in under another role is over.

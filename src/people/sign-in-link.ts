@@ -29,7 +29,7 @@ export interface LinkParts {
  * response and time must be the same for every address.
  * @param asking the secret in the cookie of the asking browser.
  */
-export async function askForLink(
+export async function requestLink(
   { database, keyring }: LinkParts,
   tenantId: TenantId,
   email: string,
@@ -51,7 +51,7 @@ export async function askForLink(
 }
 
 /** Makes a link for a member that works in any browser, for the operator to hand over. */
-export async function makeOperatorLink(
+export async function createOperatorLink(
   { database, keyring }: LinkParts,
   tenantId: TenantId,
   memberId: Uuid,
@@ -71,7 +71,7 @@ export async function makeOperatorLink(
  * Signs in with a link, once, or asks for the passkey of a member who has one. A refused attempt does not use the link up.
  * @throws {Fault} validation_failed for a link that does not work; permission_denied in another browser.
  */
-export async function takeLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
+export async function redeemLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
   if (!link) throw overOrUsed();
   const keys = await keyring.of(link.tenantId).catch(unlessGone);

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { noteDue } from "../store/due.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import { insertSignInRequest, type SignInRequestRow } from "../store/sign-in-requests.js";
 import type { Transaction } from "../store/transaction.js";
 import type { SignInMethod } from "./sign-in.js";
@@ -45,5 +45,5 @@ export function openDetails(keys: TenantKeys, tenantId: TenantId, row: SignInReq
 }
 
 function requestPlace(tenantId: TenantId, row: Place): SealedPlace {
-  return { tenantId, entity: row.id, field: "sign_in_request", bound: boundTo(row, BOUND.sign_in_requests) };
+  return { tenantId, entity: row.id, field: "sign_in_request", bound: boundTo(row, BOUND_COLUMNS.sign_in_requests) };
 }

@@ -10,7 +10,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import type { MemberRow } from "../store/members.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import { insertSignIn, type SignInRow, strengthenSignIn } from "../store/sign-ins.js";
 import type { Transaction } from "../store/transaction.js";
 import { requireSealedRole } from "../tenancy/profile.js";
@@ -121,8 +121,8 @@ export function identityIn(stored: Json | undefined): Identity | undefined {
   return { issuer: String(stored.issuer), subject: String(stored.subject) };
 }
 
-type Place = Pick<SignInRow, "id" | (typeof BOUND.sign_ins)[number]>;
+type Place = Pick<SignInRow, "id" | (typeof BOUND_COLUMNS.sign_ins)[number]>;
 
 function signInPlace(tenantId: TenantId, row: Place): SealedPlace {
-  return { tenantId, entity: row.id, field: "sign_in", bound: boundTo(row, BOUND.sign_ins) };
+  return { tenantId, entity: row.id, field: "sign_in", bound: boundTo(row, BOUND_COLUMNS.sign_ins) };
 }

@@ -3,10 +3,10 @@ import type { RateScope } from "../rate-limits/rate-scope.js";
 import type { CodeSource } from "../sandbox/run.js";
 import type { ExitReason } from "../sandbox/runner-link.js";
 import type { DatabaseAddress } from "../store/connect.js";
-import type { MetricSnapshot } from "./whole-metrics.js";
+import type { MetricSnapshot } from "./aggregated-metrics.js";
 
 /** A process's initial message. Secrets travel on the channel between the two, never in the environment. */
-export interface Beginning {
+export interface StartMessage {
   readonly type: "begin";
   /** From 1. A replacement process has the number of the process that it replaces. */
   readonly number: number;
@@ -18,7 +18,7 @@ export interface Beginning {
 }
 
 /** One request to count: the client, and the scope to count besides `global`. */
-export type Counted = readonly [client: string, scope: RateScope | null];
+export type CountRequest = readonly [client: string, scope: RateScope | null];
 
 /** Tenants' code has ended a thread of the runner that all processes share. */
 export interface CodeFailure {
@@ -28,7 +28,7 @@ export interface CodeFailure {
 
 /** From the primary process to a serving process. */
 export type ToProcess =
-  | Beginning
+  | StartMessage
   | { readonly type: "stop" }
   | { readonly type: "ping" }
   | { readonly type: "metrics" }
@@ -43,6 +43,6 @@ export type FromProcess =
   | { readonly type: "ready"; readonly url: string; readonly said: readonly string[] }
   | { readonly type: "pong" }
   | { readonly type: "metrics"; readonly metrics: readonly MetricSnapshot[] }
-  | { readonly type: "counts"; readonly batch: number; readonly counts: readonly Counted[] }
+  | { readonly type: "counts"; readonly batch: number; readonly counts: readonly CountRequest[] }
   | CodeFailure
   | { readonly type: "kill_runner"; readonly reason: ExitReason };

@@ -1,6 +1,6 @@
 import type { Worker } from "node:cluster";
+import type { MetricSnapshot } from "./aggregated-metrics.js";
 import type { FromProcess, ToProcess } from "./messages.js";
-import type { MetricSnapshot } from "./whole-metrics.js";
 
 /** How a process ended. */
 export interface ProcessEnd {

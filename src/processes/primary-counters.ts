@@ -1,9 +1,9 @@
 import type { RateLimits, RateVerdict } from "../rate-limits/rate-limits.js";
 import type { RateScope } from "../rate-limits/rate-scope.js";
-import type { Counted, ToProcess } from "./messages.js";
+import type { CountRequest, ToProcess } from "./messages.js";
 
 interface Waiting {
-  readonly counted: Counted;
+  readonly counted: CountRequest;
   readonly resolve: (verdict: RateVerdict) => void;
 }
 
@@ -12,12 +12,12 @@ interface Waiting {
  * wait for an answer has no time limit: when the primary ends, so does this process.
  */
 export class PrimaryCounters implements RateLimits {
-  readonly #send: (batch: number, counts: readonly Counted[]) => void;
+  readonly #send: (batch: number, counts: readonly CountRequest[]) => void;
   readonly #sent = new Map<number, readonly Waiting[]>();
   #next: Waiting[] = [];
   #batches = 0;
 
-  constructor(send: (batch: number, counts: readonly Counted[]) => void) {
+  constructor(send: (batch: number, counts: readonly CountRequest[]) => void) {
     this.#send = send;
   }
 

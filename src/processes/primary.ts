@@ -17,11 +17,11 @@ import { Shutdown } from "../server/shutdown.js";
 import type { Config } from "../settings/config.js";
 import { gaugeSandbox } from "../telemetry/sandbox-gauges.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import type { Beginning, FromProcess } from "./messages.js";
+import { AggregatedMetrics } from "./aggregated-metrics.js";
+import type { FromProcess, StartMessage } from "./messages.js";
 import type { OneProcess } from "./one-process.js";
 import { ProcessGroup } from "./process-group.js";
-import { RunnerForAll } from "./runner-for-all.js";
-import { WholeMetrics } from "./whole-metrics.js";
+import { SharedRunnerHost } from "./shared-runner-host.js";
 
 /** How long processes may take to end, in milliseconds after the signal to stop. */
 const PROCESSES_END_MS = 26_200;
@@ -50,9 +50,9 @@ export async function startProcesses(
   const vault = opened.use(await openVault({ config, announce, clock, as: "server", unseal, endPart: shutdown.end }));
   const record = new ServerRecord(vault, log);
   opened.defer(() => shutdown.end("the record of the stop", () => record.stop()));
-  const runner = new RunnerForAll(config.sandbox, log);
+  const runner = new SharedRunnerHost(config.sandbox, log);
   opened.defer(() => shutdown.end("the sandbox's runner", () => runner.close()));
-  const whole = new WholeMetrics();
+  const whole = new AggregatedMetrics();
   const beginning = await beginningOf(config, vault, runner);
   const answer = answerWith({ beginning, runner, limits: memoryLimitsOf(config) });
   const group: ProcessGroup = new ProcessGroup({
@@ -99,8 +99,8 @@ export async function startProcesses(
 async function beginningOf(
   config: Config,
   { embedded, rootKeys }: Vault,
-  { socketPath }: RunnerForAll,
-): Promise<Omit<Beginning, "number">> {
+  { socketPath }: SharedRunnerHost,
+): Promise<Omit<StartMessage, "number">> {
   return {
     type: "begin",
     port: config.port === 0 ? await freePort(config) : config.port,
@@ -129,8 +129,8 @@ function memoryLimitsOf({ rateLimits, redisUrl }: Config): RateLimits | undefine
 }
 
 interface Shared {
-  readonly beginning: Omit<Beginning, "number">;
-  readonly runner: RunnerForAll;
+  readonly beginning: Omit<StartMessage, "number">;
+  readonly runner: SharedRunnerHost;
   readonly limits: RateLimits | undefined;
 }
 
@@ -160,7 +160,7 @@ function readinessOfAll({ draining, check }: Readiness, group: ProcessGroup): Re
 }
 
 /** The primary's own metrics: its processor time and memory, the runner, and the number of processes. */
-function registryOf(group: ProcessGroup, runner: RunnerForAll): Registry {
+function registryOf(group: ProcessGroup, runner: SharedRunnerHost): Registry {
   const registry = new Registry();
   const registers = [registry];
   // Metrics of its event loop would change the averages of the serving processes.

@@ -8,7 +8,7 @@ import type { ServingProcess } from "../server/running-server.js";
 import { PROCESS_ENDS_MS } from "../server/shutdown.js";
 import { startServer } from "../server/start-server.js";
 import type { Config } from "../settings/config.js";
-import type { Beginning, FromProcess, ToProcess } from "./messages.js";
+import type { FromProcess, StartMessage, ToProcess } from "./messages.js";
 import { PrimaryCounters } from "./primary-counters.js";
 
 /** How long a process may continue its start after a request to stop, in milliseconds. */
@@ -21,7 +21,7 @@ type Server = Awaited<ReturnType<typeof startServer>>;
  * this process, at once: node:cluster exits when its channel closes.
  */
 export async function serveAsOneOfSeveral(config: Config): Promise<void> {
-  const begun = Promise.withResolvers<Beginning>();
+  const begun = Promise.withResolvers<StartMessage>();
   const stopped = Promise.withResolvers<undefined>();
   const stop = () => stopped.resolve(undefined);
   // A ^C reaches every process of the terminal, and the primary decides how to react.
@@ -69,7 +69,7 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
 
 function start(
   config: Config,
-  { number, port, address, rootKeys }: Beginning,
+  { number, port, address, rootKeys }: StartMessage,
   shared: Pick<ServingProcess, "runner" | "rateLimits">,
   announce: (line: string) => void,
 ): Promise<Server> {

@@ -2,7 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
-import { type RequestMemory, UNCOUNTED } from "../memory/memory-lease.js";
+import { type RequestMemory, UNLIMITED_MEMORY } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transaction.js";
@@ -16,7 +16,7 @@ import type { Route } from "./route.js";
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
-  if (barOf(route)) await authorize(database, route, [], UNCOUNTED);
+  if (barOf(route)) await authorize(database, route, [], UNLIMITED_MEMORY);
 }
 
 /** Records that a call was refused for its reason. @returns the fault for the caller. */

@@ -1,6 +1,6 @@
 import { validateHeaderValue } from "node:http";
 import { invalidFields } from "../base/fault.js";
-import { type Json, setOwn } from "../base/json.js";
+import { type Json, setOwnProperty } from "../base/json.js";
 import { Budget } from "../expressions/budget.js";
 import { mapTexts, placeName } from "../expressions/json-texts.js";
 import { expressionSpans } from "../expressions/span.js";
@@ -27,7 +27,7 @@ export function requireUsableSteps(steps: readonly NamedStep[], isResponse: bool
   for (const [field, step] of steps) {
     const options = `${field}.options`;
     const problems = [...placeProblems(step, options), ...problemsOf(step, options, { isResponse, earlier }, budget)];
-    for (const [place, problem] of problems) setOwn(faults, place, [problem]);
+    for (const [place, problem] of problems) setOwnProperty(faults, place, [problem]);
     if (Object.keys(faults).length >= MAX_NAMED) break;
     if (step.type === "tokenize") earlier.add(step.identifier);
   }

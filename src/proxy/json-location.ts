@@ -1,5 +1,5 @@
 import { invalid } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 
 const STEP = /([^.[\]]+)|\['([^']+)'\]|\["([^"]+)"\]/g;
 
@@ -41,8 +41,8 @@ function setAt(target: Json, [step = "", ...rest]: readonly string[], value: Jso
     return copy;
   }
   const copy: JsonObject = {};
-  if (isJsonObject(target)) for (const [key, item] of Object.entries(target)) setOwn(copy, key, item);
+  if (isJsonObject(target)) for (const [key, item] of Object.entries(target)) setOwnProperty(copy, key, item);
   const inner = Object.hasOwn(copy, step) ? (copy[step] ?? {}) : {};
-  setOwn(copy, step, rest.length === 0 ? value : setAt(inner, rest, value));
+  setOwnProperty(copy, step, rest.length === 0 ? value : setAt(inner, rest, value));
   return copy;
 }

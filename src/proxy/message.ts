@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { Fault } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { exceededLimit, type JsonLimits, MAX_NAMES, MAX_RESULT_VALUES } from "../base/json-structure.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
@@ -95,9 +95,9 @@ export class Message {
     const object: JsonObject = {};
     for (const [name, value] of this.headers) {
       const earlier = Object.hasOwn(object, name) ? object[name] : undefined;
-      if (earlier === undefined) setOwn(object, name, value);
-      else if (name.toLowerCase() === "set-cookie") setOwn(object, name, [earlier, value].flat());
-      else setOwn(object, name, `${earlier}${name.toLowerCase() === "cookie" ? "; " : ", "}${value}`);
+      if (earlier === undefined) setOwnProperty(object, name, value);
+      else if (name.toLowerCase() === "set-cookie") setOwnProperty(object, name, [earlier, value].flat());
+      else setOwnProperty(object, name, `${earlier}${name.toLowerCase() === "cookie" ? "; " : ", "}${value}`);
     }
     return object;
   }

@@ -5,7 +5,7 @@ import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { ProxyColumns, ProxyRow } from "../store/proxies.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
 /** How a proxy handles requests. Stored sealed. */
@@ -80,7 +80,7 @@ export function proxyRowOf(
   { id, name, applicationId, requireAuth, ...sealed }: NewProxy,
 ): ProxyColumns {
   const plain = { application_id: applicationId ?? null, require_auth: requireAuth };
-  const bound = boundTo(plain, BOUND.proxies);
+  const bound = boundTo(plain, BOUND_COLUMNS.proxies);
   const definition = seal(keys.data, { tenantId, entity: id, field: "proxy", bound }, writeSealed(sealed));
   return { id, ...plain, definition, ...nameColumns(keys, { tenantId, entity: id }, name) };
 }
@@ -105,7 +105,7 @@ function writeSealed({ key, definition }: Pick<ConfiguredProxy, "key" | "definit
 
 export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): ConfiguredProxy {
   const place = { tenantId, entity: row.id };
-  const bound = boundTo(row, BOUND.proxies);
+  const bound = boundTo(row, BOUND_COLUMNS.proxies);
   const written: Json = JSON.parse(open(keys.data, { ...place, field: "proxy", bound }, row.definition).toString());
   if (!isJsonObject(written)) throw new Error("the definition of a proxy is not an object");
   return {

@@ -1,10 +1,10 @@
 import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
 import type { AuditContext } from "../audit/audit-context.js";
-import { afterOthers } from "../base/after-others.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
@@ -18,7 +18,7 @@ import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
 import { headerPair, Message, structureProblem } from "./message.js";
 import type { ProxyStep } from "./proxy.js";
 import type { RunReactorStep, TransformKind } from "./reactor-step.js";
-import { type Remembered, StepExpressions } from "./step-expressions.js";
+import { StepExpressions, type StepResults } from "./step-expressions.js";
 
 /** A request as its transforms see it. */
 export interface TransformableRequest {
@@ -94,7 +94,7 @@ export class RunTransforms {
     if (problem)
       throw new BodyFault("structure", "malformed_body", `The body ${problem}.`, { fields: { body: [problem] } });
     const message = new Message(request.headers, bytes);
-    await afterOthers(bytes.length);
+    await yieldToEventLoop(bytes.length);
     const { method, path, query } = request;
     const answer = await this.#run(scope, proxy, "request_transform", steps, message, { method, path, query }, signal);
     if (answer) return { kind: "answer", answer };
@@ -113,7 +113,7 @@ export class RunTransforms {
     const problem = structureProblem(headers, body);
     if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
     const message = new Message(headers, body);
-    await afterOthers(body.length);
+    await yieldToEventLoop(body.length);
     const own = await this.#run(scope, proxy, "response_transform", steps, message, {}, signal);
     const { destinationStatus, status, statusText } = answer;
     if (own) return { ...own, destinationStatus };
@@ -130,7 +130,7 @@ export class RunTransforms {
     signal: AbortSignal,
   ): Promise<TransformedAnswer | undefined> {
     const application = await this.#parts.application(tenantId, proxy, context);
-    const remembered: Remembered = new Map();
+    const remembered: StepResults = new Map();
     const { id, revision, definition } = proxy.proxy;
     const fn = { tenantId, id, kind, application, configuration: definition.configuration, version: revision };
     const startedAt = performance.now();

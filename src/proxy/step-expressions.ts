@@ -1,5 +1,5 @@
 import { invalid } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { evaluate } from "../expressions/expression.js";
 import { expressionSpans } from "../expressions/span.js";
 import { setAtLocation } from "./json-location.js";
@@ -7,17 +7,17 @@ import { asText } from "./splice/place.js";
 import { parseStepExpression, STEP_FORMS } from "./step-expression.js";
 
 /** Results of earlier steps, by their identifiers. */
-export type Remembered = Map<string, Json>;
+export type StepResults = Map<string, Json>;
 
 /**
  * Expressions of declarative transforms (api-facts 7.4): `{{ res.<field> }}` is the destination's answer, `{{
  * transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step.
  */
 export class StepExpressions {
-  readonly #remembered: Remembered;
+  readonly #remembered: StepResults;
   readonly #response: Json | undefined;
 
-  constructor(remembered: Remembered, response: Json | undefined) {
+  constructor(remembered: StepResults, response: Json | undefined) {
     this.#remembered = remembered;
     this.#response = response;
   }
@@ -41,7 +41,7 @@ export class StepExpressions {
     if (Array.isArray(value)) return value.map((item) => this.#resolve(item, field));
     if (!isJsonObject(value)) return value;
     const resolved: JsonObject = {};
-    for (const [key, item] of Object.entries(value)) setOwn(resolved, key, this.#resolve(item, field));
+    for (const [key, item] of Object.entries(value)) setOwnProperty(resolved, key, this.#resolve(item, field));
     return resolved;
   }
 

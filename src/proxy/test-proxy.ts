@@ -10,7 +10,7 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import { hasWideReference } from "./body/reference-scanner.js";
+import { hasUtf16Reference } from "./body/reference-scanner.js";
 import { bodyFormatOf } from "./body-format.js";
 import { readAnswerBody } from "./buffered-body.js";
 import { destinationTarget } from "./destination.js";
@@ -200,7 +200,7 @@ function holdsExpression(target: string, headers: readonly HeaderPair[], body: B
     }),
   ];
   const finds = ([find, text]: (typeof parts)[number]) => !find(text)[Symbol.iterator]().next().done;
-  return body.includes("{{") || hasWideReference(body) || parts.some(finds);
+  return body.includes("{{") || hasUtf16Reference(body) || parts.some(finds);
 }
 
 async function call(

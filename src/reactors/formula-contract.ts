@@ -1,5 +1,5 @@
 import { Fault, invalid, invalidFields } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 
 export type ValueType = "string" | "boolean" | "number";
 
@@ -46,7 +46,7 @@ export function typedConfiguration(contract: FormulaContract, given: Readonly<Re
     const text = Object.hasOwn(given, name) ? given[name] : undefined;
     const value = text === undefined ? undefined : readAs(type, text);
     if (value === undefined) faults[`configuration.${name}`] = [`must be given as a ${type}`];
-    else setOwn(typed, name, value);
+    else setOwnProperty(typed, name, value);
   }
   if (Object.keys(faults).length > 0) {
     throw new Fault("validation_failed", "Invalid Reactor Configuration", { fields: faults });

@@ -4,7 +4,7 @@ import { FunctionFailed, readErrors, readFunctionFailed } from "../functions/fun
 import type { FunctionAnswer } from "../functions/function-runner.js";
 
 /** The tokens created from the code's `tokenize`. */
-export interface MadeTokens {
+export interface CreatedTokens {
   readonly shown: Json;
   /** Without verification codes, which live for an hour, because results are kept for a day. */
   readonly kept: Json;
@@ -12,7 +12,7 @@ export interface MadeTokens {
 
 /** The result of a run for its caller. */
 export type ReactOutcome =
-  | { readonly kind: "result"; readonly tokens: MadeTokens | undefined; readonly raw: Json | undefined }
+  | { readonly kind: "result"; readonly tokens: CreatedTokens | undefined; readonly raw: Json | undefined }
   /** The code answers the caller itself: CustomHttpResponseError. */
   | { readonly kind: "answered"; readonly answer: FunctionAnswer };
 

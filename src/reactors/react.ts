@@ -1,5 +1,5 @@
 import type { Authenticator } from "../access/authenticate.js";
-import { actorOf, type Caller, through } from "../access/caller.js";
+import { actingThrough, actorOf, type Caller } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -18,7 +18,7 @@ import type { ReadableToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { openFormula } from "./formula.js";
 import { checkArguments } from "./formula-contract.js";
-import type { MadeTokens, ReactOutcome } from "./outcome.js";
+import type { CreatedTokens, ReactOutcome } from "./outcome.js";
 import { openReactor } from "./reactor.js";
 import { applicationOf, reactorFunction } from "./reactor-function.js";
 
@@ -53,7 +53,14 @@ export async function admitRun(
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
-  const tokens = await findTokens(tx, through(caller, { type: "reactor", id }), tokenIds, "token:use", "use", memory);
+  const tokens = await findTokens(
+    tx,
+    actingThrough(caller, { type: "reactor", id }),
+    tokenIds,
+    "token:use",
+    "use",
+    memory,
+  );
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
   return { reactor, formula: formula ?? undefined, tokens };
 }
@@ -97,7 +104,7 @@ async function tokenizeAs(
   owner: Caller,
   body: Json,
   signal: AbortSignal,
-): Promise<MadeTokens> {
+): Promise<CreatedTokens> {
   const { status, body: answer, lasting } = await callApi(owner, "tokenize", body, signal);
   if (status < 400) return { shown: answer, kept: lasting() };
   const { detail, errors } = isJsonObject(answer) ? answer : {};

@@ -13,7 +13,7 @@ import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import { writeLog } from "../store/audit-logs.js";
 import { deleteFailedRuns } from "../store/failed-runs.js";
-import { holdFormula, readFormula } from "../store/reactor-formulas.js";
+import { lockFormula, readFormula } from "../store/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
@@ -25,7 +25,7 @@ import {
   readReactor,
   updateReactor as updateReactorRow,
 } from "../store/reactors.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
 import { listByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
@@ -174,7 +174,7 @@ async function requireContract(
 ): Promise<Formula | undefined> {
   if (code.kind !== "formula") return undefined;
   const [isHeld, row] = await Promise.all([
-    tx.query(holdFormula, code.formulaId),
+    tx.query(lockFormula, code.formulaId),
     tx.query(readFormula, code.formulaId),
   ]);
   if (!row || !(isHeld || row.official)) throw unknownFormula();
@@ -200,14 +200,14 @@ function rowOf(
   };
   const plain = { application_id: applicationId ?? null, formula_id: code.kind === "formula" ? code.formulaId : null };
   const place = { tenantId, entity: id };
-  const bound = boundTo(plain, BOUND.reactors);
+  const bound = boundTo(plain, BOUND_COLUMNS.reactors);
   const definition = seal(keys.data, { ...place, field: "reactor", bound }, Buffer.from(JSON.stringify(written)));
   return { id, ...plain, definition, ...nameColumns(keys, place, name) };
 }
 
 export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRow): Reactor {
   const place = { tenantId, entity: row.id };
-  const bound = boundTo(row, BOUND.reactors);
+  const bound = boundTo(row, BOUND_COLUMNS.reactors);
   const stored: Json = JSON.parse(open(keys.data, { ...place, field: "reactor", bound }, row.definition).toString());
   if (!isJsonObject(stored)) throw new Error("the definition of a reactor is not an object");
   const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};

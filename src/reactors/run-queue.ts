@@ -7,7 +7,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { FunctionFailed } from "../functions/function-failed.js";
-import { UNCOUNTED } from "../memory/memory-lease.js";
+import { UNLIMITED_MEMORY } from "../memory/memory-lease.js";
 import type { Database } from "../store/database.js";
 import { StaleAuthorization } from "../store/database-error.js";
 import { noteDue } from "../store/due.js";
@@ -151,7 +151,7 @@ export class RunQueue {
       try {
         const admitted = await recordingDenials(database, () =>
           database.shared.run(tenantId, caller.revision, (tx) =>
-            admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNCOUNTED),
+            admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNLIMITED_MEMORY),
           ),
         );
         return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);

@@ -11,7 +11,7 @@ import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
 import { insertRun, type RunRow, readRun } from "../store/reactor-runs.js";
 import { readReactor } from "../store/reactors.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { Transaction } from "../store/transaction.js";
 import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
 
@@ -74,7 +74,7 @@ export async function readRunEnd(
 }
 
 /** The place of a run's sealed parts: the reactor and the application it runs as. */
-type RunPlace = Pick<RunRow, "id" | (typeof BOUND.reactor_runs)[number]>;
+type RunPlace = Pick<RunRow, "id" | (typeof BOUND_COLUMNS.reactor_runs)[number]>;
 
 export function sealRequest(
   keys: TenantKeys,
@@ -104,7 +104,7 @@ export function openEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace & Pi
 }
 
 function placeOf(tenantId: TenantId, run: RunPlace, field: "run_request" | "run_result"): SealedPlace {
-  return { tenantId, entity: run.id, field, bound: boundTo(run, BOUND.reactor_runs) };
+  return { tenantId, entity: run.id, field, bound: boundTo(run, BOUND_COLUMNS.reactor_runs) };
 }
 
 function sessionsDoNotOutlast(): Fault {

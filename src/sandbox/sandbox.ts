@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import { afterOthers } from "../base/after-others.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { CodeBreakers, compilationOf } from "./code-breakers.js";
 import type { HostCalls } from "./host-calls.js";
 import { CODE_CHARACTERS, defaultLimits, type RunLimits } from "./limits.js";
@@ -130,7 +130,7 @@ class RunnerSandbox implements Sandbox {
     });
     runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
     const outcome = await this.#unlessAborted(session, id, runner, signal);
-    await afterOthers(resultBytes);
+    await yieldToEventLoop(resultBytes);
     return outcome;
   }
 

@@ -11,7 +11,7 @@ import { reactorRunsJob } from "../jobs/reactor-runs.js";
 import type { Job } from "../jobs/schedule.js";
 import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
-import { timelyJob } from "../jobs/timely-job.js";
+import { skippedWhileClockIsAhead } from "../jobs/timely-job.js";
 import type { MailTransport } from "../mail/transport.js";
 import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
@@ -82,7 +82,7 @@ function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): 
     ...{ database, keyring, clock },
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
     // A caller that passes its own clock wants it to differ from the database's.
-    ...(clock === systemClock ? { timely: (job: Job) => timelyJob(database, clock, job, onAhead) } : {}),
+    ...(clock === systemClock ? { timely: (job: Job) => skippedWhileClockIsAhead(database, clock, job, onAhead) } : {}),
   });
 }
 

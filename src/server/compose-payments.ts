@@ -19,7 +19,7 @@ import { SimulatedApprovals } from "../payments/simulator/approve.js";
 import { Books } from "../payments/simulator/books.js";
 import { SimulatorPost } from "../payments/simulator/post.js";
 import { type SendWebhook, Simulator } from "../payments/simulator/simulator.js";
-import { TenantTurns } from "../payments/tenant-turns.js";
+import { TenantWorkers } from "../payments/tenant-workers.js";
 import { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
 import type { ServedMethod } from "../services/call.js";
@@ -72,7 +72,7 @@ export function composePayments(parts: PaymentsParts): Payments {
       ),
     clock,
   );
-  const checks = new TenantTurns(
+  const checks = new TenantWorkers(
     (tenantId, signal) => checkConnections({ database, keyring, connectors }, tenantId, signal),
     tenantFailure(log, "credentials checks", "the credentials of a connection could not be checked"),
   );
@@ -110,7 +110,7 @@ function approvalPageOf({ vault, address }: PaymentsParts) {
   };
 }
 
-function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, checks: TenantTurns): ServedMethod[] {
+function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, checks: TenantWorkers): ServedMethod[] {
   const { keyring } = vault;
   const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
     `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
@@ -125,7 +125,7 @@ function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, che
   ];
 }
 
-function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, checks: TenantTurns): Job[] {
+function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, checks: TenantWorkers): Job[] {
   const { database } = vault;
   return [
     tenantWorkJob({

@@ -1,7 +1,7 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
 import { internalCalls } from "../api/internal-calls.js";
-import { type Overload, summed } from "../api/load-shedder.js";
+import { type Overload, oncePerSecond } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline.js";
 import type { InvokeProxy } from "../api/proxy-route.js";
@@ -47,7 +47,7 @@ export interface Composition extends AsyncDisposable {
 }
 
 /** The inputs of the composition besides the vault and its settings. */
-export interface Surroundings {
+export interface CompositionInputs {
   readonly log: OperatorLog;
   readonly clock: Clock;
   readonly bins: BinTable | undefined;
@@ -59,7 +59,7 @@ export interface Surroundings {
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
-export function compose(vault: Vault, config: Config, surroundings: Surroundings): Composition {
+export function compose(vault: Vault, config: Config, surroundings: CompositionInputs): Composition {
   const { log, clock, bins, address, endPart } = surroundings;
   const { database, keyring } = vault;
   const refusedKeys = noteRefusedKeys(vault, surroundings);
@@ -114,8 +114,8 @@ export function compose(vault: Vault, config: Config, surroundings: Surroundings
 }
 
 /** Keys of tenants that do not exist are for the operator: no tenant has a log for them. */
-function noteRefusedKeys({ database, keyring }: Vault, { clock, log }: Surroundings): RefusedKeys {
-  const tell = (text: string) => summed((refusals) => log.warn({ reason: `${refusals} refused keys` }, text));
+function noteRefusedKeys({ database, keyring }: Vault, { clock, log }: CompositionInputs): RefusedKeys {
+  const tell = (text: string) => oncePerSecond((refusals) => log.warn({ reason: `${refusals} refused keys` }, text));
   return new RefusedKeys({
     ...{ database, keyring, clock },
     onLost: tell("refused keys without a log row"),
@@ -123,7 +123,7 @@ function noteRefusedKeys({ database, keyring }: Vault, { clock, log }: Surroundi
   });
 }
 
-function openSandbox(config: Config, { log, sharedRunner }: Surroundings): Sandbox {
+function openSandbox(config: Config, { log, sharedRunner }: CompositionInputs): Sandbox {
   return createSandbox({
     ...config.sandbox,
     sharedRunner,

@@ -1,9 +1,9 @@
 import type { Readiness } from "../api/health.js";
-import { lateSinks } from "../audit/late-sinks.js";
+import { laggingSinks } from "../audit/lagging-sinks.js";
 import type { Clock } from "../base/clock.js";
-import { makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import { createCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { SinkName } from "../sinks/sink.js";
-import { clockProblem, gapBetween } from "../store/clock-gap.js";
+import { clockOffset, clockProblem } from "../store/clock-gap.js";
 import type { Database } from "../store/database.js";
 import type { ServiceProbe } from "../store/service-probe.js";
 
@@ -33,7 +33,7 @@ export function readinessOf(
   sinks: readonly SinkName[] = [],
 ): Readiness {
   const lookAtSinks = lateSinkLooks(database, clock, sinks);
-  const lookAtKey = remembered(() => makeCheckValue(rootKey));
+  const lookAtKey = remembered(() => createCheckValue(rootKey));
   const look = shared(() => lookAtDatabase(database, clock));
   return {
     draining,
@@ -59,7 +59,7 @@ function lateSinkLooks(database: Looked, clock: Clock, sinks: readonly SinkName[
   return async () => {
     if (sinks.length === 0 || performance.now() - lookedAt < KEY_LOOK) return late;
     lookedAt = performance.now();
-    late = await lateSinks(database, sinks, new Date(clock.now())).catch(() => []);
+    late = await laggingSinks(database, sinks, new Date(clock.now())).catch(() => []);
     return late;
   };
 }
@@ -75,7 +75,7 @@ async function lookAtDatabase(database: Looked, clock: Clock): Promise<DatabaseL
   try {
     const before = clock.now();
     const probe = await database.probe();
-    const gap = gapBetween(before, probe.time, clock.now());
+    const gap = clockOffset(before, probe.time, clock.now());
     const takesWrites = !probe.refusesWrites && (await database.takesWrites());
     return { ...serviceOf(probe, takesWrites), time: clockProblem(gap) };
   } catch {

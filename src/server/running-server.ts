@@ -1,6 +1,6 @@
 import type { RateLimits } from "../rate-limits/rate-limits.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
-import type { OpenedForAll, Vault } from "../vault/vault.js";
+import type { SharedResources, Vault } from "../vault/vault.js";
 
 /** A server that accepts requests. */
 export interface RunningServer {
@@ -17,7 +17,7 @@ export interface RunningServer {
 /** One of several serving processes, and the parts it shares with the others. */
 export interface ServingProcess {
   readonly number: number;
-  readonly opened: OpenedForAll;
+  readonly opened: SharedResources;
   readonly runner: SharedRunnerPlace;
   readonly rateLimits: RateLimits;
 }

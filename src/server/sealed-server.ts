@@ -20,7 +20,7 @@ import {
   keptInShares,
   type ShareAnswer,
   ShareCollector,
-  StoppedSealed,
+  StoppedBeforeUnseal,
   type Unseal,
   type UnsealedKey,
   unsealSocketOf,
@@ -105,7 +105,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
     for (const key of needed) {
       say(`${keptInShares(key)}. Hand in ${key.threshold ?? "some"} of them, one per line: cloakroom keys unseal`);
     }
-    const stop = () => reject(new StoppedSealed("stopped while sealed"));
+    const stop = () => reject(new StoppedBeforeUnseal("stopped while sealed"));
     stopping.addEventListener("abort", stop);
     sealed.defer(() => stopping.removeEventListener("abort", stop));
     if (stopping.aborted) stop();

@@ -25,7 +25,7 @@ import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft, showRule } from "./access-rules.js";
-import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { noDatabaseWork, type ServedMethod, serve } from "./call.js";
 import { explainAccess } from "./explain-access.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
@@ -164,7 +164,7 @@ export function permissionService(keyring: Keyring): ServedMethod[] {
       const data = PERMISSIONS.filter(
         ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),
       ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }));
-      return call.transact(NOTHING, () => ({ data }));
+      return call.transact(noDatabaseWork, () => ({ data }));
     }),
   ];
 }

@@ -46,7 +46,7 @@ export interface ServeOptions<O extends DescMessage> {
 }
 
 /** An operation with effects outside of the database. */
-export interface EngagedOperation<B extends { readonly subject: Uuid }, T> {
+export interface ExternalOperation<B extends { readonly subject: Uuid }, T> {
   begin(tx: OrdinaryTransaction): Promise<B>;
   act(begun: B): Promise<T>;
   resume(tx: OrdinaryTransaction, subject: Uuid): Promise<T>;
@@ -95,7 +95,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
    * while the first request is at work, or the result of `resume` after the first was interrupted.
    */
   engage<B extends { readonly subject: Uuid }, T>(
-    operation: EngagedOperation<B, T>,
+    operation: ExternalOperation<B, T>,
     show: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
   /** Like {@link transact}, for lists and counts, on separate connections. */
@@ -106,7 +106,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
 }
 
 /** Work for answers without database content. Running it checks that the caller still has its rights. */
-export const NOTHING = async (): Promise<undefined> => undefined;
+export const noDatabaseWork = async (): Promise<undefined> => undefined;
 
 /** What a method does: decode, call the domain, encode. */
 export type Handler<I extends DescMessage, O extends DescMessage> = (

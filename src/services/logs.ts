@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { LogRow } from "../store/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { NOTHING, type ServedMethod, serve } from "./call.js";
+import { noDatabaseWork, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
 
 export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
@@ -27,7 +27,7 @@ export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
       }));
     }),
     serve(method.listLogEntityTypes, async (_request, call) =>
-      call.transact(NOTHING, () => ({
+      call.transact(noDatabaseWork, () => ({
         data: Object.entries(ENTITY_TYPES).map(([value, displayName]) => ({ displayName, value })),
       })),
     ),

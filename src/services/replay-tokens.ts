@@ -2,7 +2,7 @@ import { timestampDate, type Value } from "@bufbuild/protobuf/wkt";
 import type { Token, TokenizeResponseSchema, TokenSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { LogEntry } from "../audit/log-entry.js";
 import { parseIsoTime } from "../base/iso-time.js";
-import { setOwn } from "../base/json.js";
+import { setOwnProperty } from "../base/json.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit-logs.js";
 import { findReplayedLeaf, findReplayedToken, type KeptToken, showReplayedToken } from "../tokens/replay.js";
@@ -129,7 +129,7 @@ function withTokens(value: Value, replace: (token: ObjectFields) => Value): Valu
   if (kind.case !== "structValue") return value;
   if (isToken(kind.value.fields)) return replace(kind.value.fields);
   const fields: Record<string, Value> = {};
-  for (const [key, item] of Object.entries(kind.value.fields)) setOwn(fields, key, withTokens(item, replace));
+  for (const [key, item] of Object.entries(kind.value.fields)) setOwnProperty(fields, key, withTokens(item, replace));
   return { ...value, kind: { case: "structValue", value: { ...kind.value, fields } } };
 }
 

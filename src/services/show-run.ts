@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CodeErrorSchema, ConsoleLineSchema } from "../../gen/cloakroom/v1/functions_pb.js";
-import { type Json, setOwn } from "../base/json.js";
+import { type Json, setOwnProperty } from "../base/json.js";
 import type { FunctionFailed } from "../functions/function-failed.js";
 import type { ConsoleLine, RunUsage } from "../sandbox/run.js";
 
@@ -13,7 +13,7 @@ export function showError({
 }: FunctionFailed): MessageInitShape<typeof CodeErrorSchema> {
   const shown: Record<string, Json & string[]> = {};
   for (const [name, texts] of Object.entries(errors)) {
-    setOwn(
+    setOwnProperty(
       shown,
       name.toWellFormed(),
       texts.map((text) => text.toWellFormed()),

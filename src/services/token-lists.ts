@@ -3,8 +3,8 @@ import {
   type TokenCursorPageSchema,
   TokenService,
 } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { afterOthers } from "../base/after-others.js";
 import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { prepareCursorPage, requireTouchedContainer } from "../tokens/cursor-list.js";
@@ -118,7 +118,7 @@ async function showAll({ caller, keys }: TokenQuery, items: readonly ReadableTok
   const shown: ReturnType<typeof showToken>[] = [];
   for (const item of items) {
     shown.push(showToken(showReadable(caller, keys, item, showing)));
-    await afterOthers(item.row.data.length);
+    await yieldToEventLoop(item.row.data.length);
   }
   return shown;
 }

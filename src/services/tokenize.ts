@@ -1,7 +1,7 @@
 import { TokenizeService } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { afterOthers, isLarge } from "../base/after-others.js";
 import type { Clock } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
+import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
 import { createTokens, planTokenize, writeAllAhead } from "../tokens/tokenize.js";
@@ -28,9 +28,9 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
         const now = new Date(clock.now());
         const body = toJson(value, "value");
         const bytes = call.memory.bodyBytes;
-        await afterOthers(bytes);
+        await yieldToEventLoop(bytes);
         const plan = planTokenize(call.caller, keys, body, now);
-        await afterOthers(bytes);
+        await yieldToEventLoop(bytes);
         const items = isLarge(bytes) ? await writeAllAhead(plan.items) : plan.items;
         return call.transactShared(
           async (tx) => createTokens(tx, call.caller, keys, items, bins),
@@ -45,9 +45,9 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       const keys = await keyring.of(call.caller.tenantId);
       const body = toJson(value, "value");
       const bytes = call.memory.bodyBytes;
-      await afterOthers(bytes);
+      await yieldToEventLoop(bytes);
       const ids = referencedTokens(body, "value");
-      await afterOthers(bytes);
+      await yieldToEventLoop(bytes);
       const tokens = await call.commitShared((tx) =>
         findTokens(tx, call.caller, ids, "token:read", "read", call.memory),
       );
@@ -55,9 +55,9 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       // Without a reference, the response is the request.
       if (ids.length === 0) return { value };
       const resolved = detokenize(body, "value", lookup);
-      await afterOthers(call.memory.bodyBytes);
+      await yieldToEventLoop(call.memory.bodyBytes);
       const shown = toValue(resolved);
-      await afterOthers(call.memory.bodyBytes);
+      await yieldToEventLoop(call.memory.bodyBytes);
       return { value: shown };
     }),
   ];

@@ -1,6 +1,6 @@
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { afterOthers, isLarge } from "../base/after-others.js";
 import type { Clock } from "../base/clock.js";
+import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { touch } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
@@ -54,7 +54,7 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
       if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
       const view = await openReadable(call.caller, keys, found, { bins });
       const shown = showToken(view);
-      await afterOthers(found.row.data.length);
+      await yieldToEventLoop(found.row.data.length);
       return shown;
     }),
     serve(

@@ -1,6 +1,6 @@
 import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
 import { invalid } from "../base/fault.js";
-import { type Json, type JsonObject, setOwn } from "../base/json.js";
+import { type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 
 /** Levels of objects and arrays that a JSON value may have. */
 export const MAX_DEPTH = 64;
@@ -61,7 +61,7 @@ function convertFields(fields: Readonly<Record<string, Value>>, trail: Trail): J
   for (const [key, field] of Object.entries(fields)) {
     if (!key.isWellFormed()) throw invalid(placeOf(trail), "must have names of valid Unicode");
     trail.push(key);
-    setOwn(converted, key, convert(field, trail));
+    setOwnProperty(converted, key, convert(field, trail));
     trail.pop();
   }
   return converted;
@@ -97,6 +97,6 @@ function kindOf(json: Json): Value["kind"] {
     return { case: "listValue", value: { $typeName: "google.protobuf.ListValue", values: json.map(toValue) } };
   }
   const fields: Record<string, Value> = {};
-  for (const [key, value] of Object.entries(json)) setOwn(fields, key, toValue(value));
+  for (const [key, value] of Object.entries(json)) setOwnProperty(fields, key, toValue(value));
   return { case: "structValue", value: { $typeName: "google.protobuf.Struct", fields } };
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId } from "../base/ids.js";
 import type { BatchLimits } from "./batch-limits.js";
 import { type CommitLookup, resolveUnknownCommit } from "./commit-lookup.js";
-import { toStoreError, troubleOf, UniqueViolation, unavailable } from "./database-error.js";
+import { classifyFailure, toStoreError, UniqueViolation, unavailable } from "./database-error.js";
 import { isDiskFull } from "./disk-probe.js";
 import type { TransactionResult } from "./shared-transaction.js";
 import { type QueuedRequest, rejectAll, settle, settleOne } from "./tenant-queue.js";
@@ -58,7 +58,7 @@ export class BatchSettlement {
       return;
     }
     if (isDiskFull(result.error)) this.#parts.onFullDisk();
-    switch (troubleOf(result.error)) {
+    switch (classifyFailure(result.error)) {
       case "stale_authorization":
         return rejectAll(batch, toStoreError(result.error));
       case "serialization":

@@ -14,11 +14,11 @@ export const CLOCKS_APART_MS = 2_000;
 export async function clockGap(database: Pick<Database, "ping">, clock: Clock): Promise<number> {
   const before = clock.now();
   const theirs = await database.ping();
-  return gapBetween(before, theirs, clock.now());
+  return clockOffset(before, theirs, clock.now());
 }
 
 /** The gap, if the database reported `theirs` between our readings `before` and `after`. */
-export function gapBetween(before: number, theirs: Date, after: number): number {
+export function clockOffset(before: number, theirs: Date, after: number): number {
   return (before + after) / 2 - theirs.getTime();
 }
 

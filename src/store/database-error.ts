@@ -8,7 +8,7 @@ export { ConnectionLost } from "./wire/server-error.js";
  * What a failed statement or connection means. Constraint and table names are never read: on a distributed engine they
  * are a shard's, or missing.
  */
-export type DatabaseTrouble =
+export type DatabaseFailure =
   /** Another transaction won. The same statements may succeed now. */
   | "serialization"
   /** The connection is lost or was never established. */
@@ -38,7 +38,7 @@ const TLS_CODE = /^(?:ERR_(?:SSL|TLS)_|CERT_|UNABLE_TO_)|SELF_SIGNED/;
 
 const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.";
 
-export function troubleOf(error: unknown): DatabaseTrouble {
+export function classifyFailure(error: unknown): DatabaseFailure {
   const code = codeOf(error);
   if (error instanceof ConnectionLost) return "connection";
   if (!isAnswered(error)) return isOfConnection(error, code) ? "connection" : "other";
@@ -92,9 +92,9 @@ function isAnswered(error: unknown): error is DatabaseError | postgres.PostgresE
  * Whether the session may differ from a new one: it was lost, our own code failed at a statement, its prepared
  * statements are gone, or it takes no writes. A session that was read-only once may stay so for good.
  */
-export function leavesDoubt(error: unknown): boolean {
+export function isSessionSuspect(error: unknown): boolean {
   if (!isAnswered(error) || error.code === "25006") return true;
-  const trouble = troubleOf(error);
+  const trouble = classifyFailure(error);
   return trouble === "connection" || trouble === "stale_session";
 }
 
@@ -144,7 +144,7 @@ export class StaleAuthorization extends Error {
  * @param table that the failed statement writes, if known.
  */
 export function toStoreError(error: unknown, table?: string): Error {
-  switch (troubleOf(error)) {
+  switch (classifyFailure(error)) {
     case "unique":
       return new UniqueViolation(table);
     case "lock_timeout":

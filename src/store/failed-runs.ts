@@ -1,7 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
+import { isUnexpired } from "./unexpired.js";
 
 /** A failed run of a tenant's code. */
 export interface FailedRunRow {
@@ -44,7 +44,7 @@ export const listFailedRuns = defineStatement<Uuid, readonly FailedRunRow[], Fai
     ids.map(
       (id) => sql`
         select id, record, created_at from failed_runs
-        where tenant_id = ${tenantId} and function_id = ${id} and ${isNotOver(sql, "expires_at", at)}
+        where tenant_id = ${tenantId} and function_id = ${id} and ${isUnexpired(sql, "expires_at", at)}
         order by created_at desc, id desc limit ${FAILED_RUNS_KEPT}`,
     ),
   answers: (rows) => rows,

@@ -68,7 +68,7 @@ export class Lease {
  * Runs something that must not run in two processes at once, and waits while another process runs it. Renews the lease
  * on its own connection meanwhile.
  */
-export async function underLease<T>(
+export async function withLease<T>(
   address: DatabaseAddress,
   name: string,
   seconds: number,

@@ -30,7 +30,7 @@ export interface SetBack {
   readonly closedUntil: Date;
 }
 
-export interface SetBackWish extends SetBack {
+export interface SetBackRequest extends SetBack {
   /** The earliest place that still counts if it was noted before. */
   readonly earliest: Date;
 }
@@ -39,7 +39,7 @@ export interface SetBackWish extends SetBack {
  * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the place: the
  * requested one, or an earlier one that was noted before. Null: the log is no longer closed that far.
  */
-export const planSetBack = defineStatement<SetBackWish, Date | null, { readonly to: Date }>({
+export const planSetBack = defineStatement<SetBackRequest, Date | null, { readonly to: Date }>({
   table: "tenants",
   kind: "write",
   sortKey: ({ to }) => to.toISOString(),
@@ -57,7 +57,7 @@ export const planSetBack = defineStatement<SetBackWish, Date | null, { readonly 
  * Keeps other transactions from reopening a log that is being set back, until this one ends. Returns whether it is
  * still being set back.
  */
-export const holdSetBack = defineStatement<SetBack, boolean, unknown>({
+export const lockSetBack = defineStatement<SetBack, boolean, unknown>({
   table: "tenants",
   kind: "read",
   sortKey: ({ to }) => to.toISOString(),
@@ -86,7 +86,7 @@ export const reopenLog = defineStatement<SetBack, boolean, unknown>({
 });
 
 /** Keeps a log closed up to a moment until the transaction ends. Returns whether it is closed that far. */
-export const holdClosed = defineStatement<Date, boolean, unknown>({
+export const lockClosedLog = defineStatement<Date, boolean, unknown>({
   table: "tenants",
   kind: "read",
   sortKey: (until) => until.toISOString(),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { distributeNewTables } from "./cluster/distribute.js";
 import { connect, type DatabaseAddress, type Sql } from "./connect.js";
 import { codeOf } from "./database-error.js";
-import { SCHEMA_LEASE, underLease } from "./lease.js";
+import { SCHEMA_LEASE, withLease } from "./lease.js";
 import { retryingLocks } from "./lock-retries.js";
 import { DatabaseSetupError, ensureRoles, quoteName } from "./roles.js";
 
@@ -33,7 +33,7 @@ export async function migrate(
   const sql = connect(address, { connections: 1, statementTimeout: 0 });
   try {
     await ensureLedger(sql);
-    return await underLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
+    return await withLease(address, SCHEMA_LEASE, leaseSeconds, async () => {
       await ensureRoles(sql, [...new Set([await currentUser(sql), ...logins])]);
       const ran = await runPending(sql, folder);
       // Runs even without new migrations: an earlier run may have been interrupted here.

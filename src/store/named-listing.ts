@@ -3,7 +3,7 @@ import type { NameColumns } from "../crypto/sealed-name.js";
 import { defineStatement, type Statement } from "./statement.js";
 
 /** Names are sealed one by one. Opening this many takes some 5 ms. */
-export const NAMES_AT_ONCE = 500;
+export const NAMES_PER_BATCH = 500;
 
 /** The name of a row, and the row's position in a list. */
 export interface NamedRow extends NameColumns {
@@ -12,18 +12,18 @@ export interface NamedRow extends NameColumns {
   readonly position: string;
 }
 
-export interface NameStretch {
+export interface NameRange {
   /** If not empty, lists only these. */
   readonly ids: readonly Uuid[];
   /** The last row of the previous stretch. */
   readonly after: NamedRow | undefined;
 }
 
-/** Reads names in the order of a list, newest first, {@link NAMES_AT_ONCE} at a time. */
-export type NamesStatement = Statement<NameStretch, readonly NamedRow[]>;
+/** Reads names in the order of a list, newest first, {@link NAMES_PER_BATCH} at a time. */
+export type NamesStatement = Statement<NameRange, readonly NamedRow[]>;
 
 export function defineNames(table: "proxies" | "reactors" | "reactor_formulas"): NamesStatement {
-  return defineStatement<NameStretch, readonly NamedRow[], NamedRow>({
+  return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
     table,
     kind: "read",
     sortKey: () => "",
@@ -41,7 +41,7 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas"):
           select id, name, label, created_at::text as position from (
             select id, name, label, created_at from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
           ) named
-          order by named.created_at desc, named.id desc limit ${NAMES_AT_ONCE}`;
+          order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
       }),
     answers: (rows) => rows,
   });

@@ -59,7 +59,7 @@ export const readFormula = defineStatement<Uuid, FormulaRow | null, FormulaRow>(
 });
 
 /** Returns whether the tenant has the formula. If so, it cannot be deleted until the transaction ends. */
-export const holdFormula = defineStatement<Uuid, boolean, unknown>({
+export const lockFormula = defineStatement<Uuid, boolean, unknown>({
   table: "reactor_formulas",
   kind: "read",
   sortKey: (id) => id,

@@ -1,7 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
+import { isUnexpired } from "./unexpired.js";
 
 export type RunState = "queued" | "running" | "delivering" | "done";
 
@@ -41,7 +41,7 @@ export const readRun = defineStatement<Uuid, RunRow | null, RunRow>({
     ids.map(
       (id) => sql`
         select id, reactor_id, application_id, request, state, attempts, claim, result
-        from reactor_runs where tenant_id = ${tenantId} and id = ${id} and ${isNotOver(sql, "expires_at", at)}`,
+        from reactor_runs where tenant_id = ${tenantId} and id = ${id} and ${isUnexpired(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });

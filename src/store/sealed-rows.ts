@@ -37,7 +37,7 @@ const versioned = { ...byId, hasRevision: true } as const;
  * The plain columns that sealed values of the same row are bound to: those that decide who may see or use the values,
  * and how.
  */
-export const BOUND = {
+export const BOUND_COLUMNS = {
   applications: ["type"],
   application_keys: ["application_id", "key_hash"],
   member_identities: ["member_id", "identity_term"],
@@ -61,46 +61,53 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   { table: "members", ...byId, columns: [one("profile", "profile")] },
   {
     ...{ table: "member_identities", ...byId },
-    columns: [one("proof", "member_identity", BOUND.member_identities)],
+    columns: [one("proof", "member_identity", BOUND_COLUMNS.member_identities)],
   },
-  { table: "passkeys", ...byId, columns: [one("details", "passkey", BOUND.passkeys)] },
-  { table: "sign_ins", ...byId, columns: [one("details", "sign_in", BOUND.sign_ins)] },
+  { table: "passkeys", ...byId, columns: [one("details", "passkey", BOUND_COLUMNS.passkeys)] },
+  { table: "sign_ins", ...byId, columns: [one("details", "sign_in", BOUND_COLUMNS.sign_ins)] },
   {
     ...{ table: "sign_in_requests", ...byId },
-    columns: [one("details", "sign_in_request", BOUND.sign_in_requests)],
+    columns: [one("details", "sign_in_request", BOUND_COLUMNS.sign_in_requests)],
   },
   { table: "invitations", ...byId, columns: [one("email", "email")] },
-  { table: "applications", ...byId, columns: [one("definition", "application", BOUND.applications)] },
+  { table: "applications", ...byId, columns: [one("definition", "application", BOUND_COLUMNS.applications)] },
   {
     ...{ table: "application_keys", ...byId },
-    columns: [one("proof", "application_key", BOUND.application_keys)],
+    columns: [one("proof", "application_key", BOUND_COLUMNS.application_keys)],
   },
-  { table: "sessions", ...byId, columns: [one("rights", "session", BOUND.sessions)] },
+  { table: "sessions", ...byId, columns: [one("rights", "session", BOUND_COLUMNS.sessions)] },
   {
     ...{ table: "proxies", ...versioned },
-    columns: [one("definition", "proxy", BOUND.proxies), label("name")],
+    columns: [one("definition", "proxy", BOUND_COLUMNS.proxies), label("name")],
   },
   { table: "reactor_formulas", ...versioned, columns: [one("definition", "formula"), label("name")] },
   {
     ...{ table: "reactors", ...versioned },
-    columns: [one("definition", "reactor", BOUND.reactors), label("name")],
+    columns: [one("definition", "reactor", BOUND_COLUMNS.reactors), label("name")],
   },
   {
     ...{ table: "reactor_runs", ...byId },
-    columns: [one("request", "run_request", BOUND.reactor_runs), one("result", "run_result", BOUND.reactor_runs)],
+    columns: [
+      one("request", "run_request", BOUND_COLUMNS.reactor_runs),
+      one("result", "run_result", BOUND_COLUMNS.reactor_runs),
+    ],
   },
   {
     ...{ table: "connections", ...versioned },
-    columns: [one("fields", "connection", BOUND.connections), label("display_name")],
+    columns: [one("fields", "connection", BOUND_COLUMNS.connections), label("display_name")],
   },
   { table: "failed_runs", ...byId, columns: [one("record", "failed_run")] },
   // Work on a payment continues between reading and writing, and must not find the row changed.
-  { table: "payments", ...byId, columns: [one("record", "payment", BOUND.payments)] },
-  { table: "refunds", ...byId, columns: [one("record", "refund", BOUND.refunds)] },
-  { table: "three_ds_sessions", ...byId, columns: [one("record", "three_ds_session", BOUND.three_ds_sessions)] },
+  { table: "payments", ...byId, columns: [one("record", "payment", BOUND_COLUMNS.payments)] },
+  { table: "refunds", ...byId, columns: [one("record", "refund", BOUND_COLUMNS.refunds)] },
+  {
+    table: "three_ds_sessions",
+    ...byId,
+    columns: [one("record", "three_ds_session", BOUND_COLUMNS.three_ds_sessions)],
+  },
   {
     ...{ table: "tokens", key: "id", keyType: "text", hasRevision: true },
-    columns: [one("data", "data", BOUND.tokens), one("attributes", "attributes", BOUND.tokens)],
+    columns: [one("data", "data", BOUND_COLUMNS.tokens), one("attributes", "attributes", BOUND_COLUMNS.tokens)],
   },
   {
     ...{ table: "token_cvc", key: "token_id", keyType: "text", hasRevision: false },
@@ -113,7 +120,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
 ];
 
 /** A stretch of a table in key order. Keys are in PostgreSQL's text form. */
-export interface Stretch {
+export interface KeyRange {
   readonly after: string | undefined;
   /** Inclusive. Absent: to the end. */
   readonly last: string | undefined;
@@ -140,9 +147,9 @@ export interface SealedRowStatements {
   /** The key of the last row of the next stretch with this many rows. Null: fewer are left. */
   readonly endOf: Statement<{ readonly after: string | undefined; readonly rows: number }, string | null>;
   /** The rows of a stretch with a value that is not sealed under the current key. */
-  readonly stale: Statement<Stretch & { readonly current: CurrentVersions }, readonly SealedRow[]>;
+  readonly stale: Statement<KeyRange & { readonly current: CurrentVersions }, readonly SealedRow[]>;
   /** The number of those rows. */
-  readonly countStale: Statement<Stretch & { readonly current: CurrentVersions }, number>;
+  readonly countStale: Statement<KeyRange & { readonly current: CurrentVersions }, number>;
   /** Replaces values with the same values sealed again. Returns whether the row was unchanged meanwhile. */
   readonly replace: Statement<Resealed, boolean>;
 }
@@ -165,7 +172,7 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
         ),
       answers: (rows) => rows.map(([row]) => row?.key ?? null),
     }),
-    stale: defineStatement<Stretch & { current: CurrentVersions }, readonly SealedRow[], StaleRow>({
+    stale: defineStatement<KeyRange & { current: CurrentVersions }, readonly SealedRow[], StaleRow>({
       ...shared,
       kind: "read",
       queries: (sql, tenantId, inputs) =>
@@ -186,7 +193,7 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
           })),
         ),
     }),
-    countStale: defineStatement<Stretch & { current: CurrentVersions }, number, { n: number }>({
+    countStale: defineStatement<KeyRange & { current: CurrentVersions }, number, { n: number }>({
       ...shared,
       kind: "read",
       queries: (sql, tenantId, inputs) =>

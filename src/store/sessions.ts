@@ -1,9 +1,9 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import { isNotOver } from "./not-over.js";
 import { byteaArray } from "./parameters.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite, inSizes } from "./statement.js";
+import { isUnexpired } from "./unexpired.js";
 
 /** The columns that say whose a session is, and when it expires. */
 export interface SessionColumns {
@@ -38,7 +38,7 @@ export const findSessionByNonce = defineStatement<Buffer, SessionColumns | null,
     hashes.map(
       (hash) => sql`
         select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights from sessions
-        where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isNotOver(sql, "expires_at", at)}`,
+        where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isUnexpired(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
@@ -98,7 +98,7 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
       join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'
       left join applications b on b.tenant_id = s.tenant_id and b.id = s.authorized_by
       where s.tenant_id = ${tenantId} and s.key_hash = any(${byteaArray(sql, hashes)})
-        and ${isNotOver(sql, "s.expires_at", at)}`,
+        and ${isUnexpired(sql, "s.expires_at", at)}`,
   ],
   answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });

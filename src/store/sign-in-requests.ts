@@ -1,7 +1,7 @@
 import type { Uuid } from "../base/ids.js";
-import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
+import { isUnexpired } from "./unexpired.js";
 
 /** A sign-in that has begun. */
 export interface SignInRequestRow {
@@ -32,7 +32,7 @@ export const readSignInRequest = defineStatement<Uuid, SignInRequestRow | null, 
     ids.map(
       (id) => sql`
         select id, method, browser_hash, details, expires_at from sign_in_requests
-        where tenant_id = ${tenantId} and id = ${id} and used_at is null and ${isNotOver(sql, "expires_at", at)}`,
+        where tenant_id = ${tenantId} and id = ${id} and used_at is null and ${isUnexpired(sql, "expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });

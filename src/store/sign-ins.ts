@@ -1,8 +1,8 @@
 import type { Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
-import { isNotOver } from "./not-over.js";
 import { defineRemoval } from "./removal.js";
 import { defineStatement, defineWrite } from "./statement.js";
+import { isUnexpired } from "./unexpired.js";
 
 /** The columns that a sign-in's details are sealed with, and the details. */
 export interface SignInRow {
@@ -52,7 +52,7 @@ export const findSignIn = defineStatement<Buffer, PresentedSignInRow | null, Pre
         from sign_ins s
         join members m on m.tenant_id = s.tenant_id and m.id = s.member_id
         join tenants t on t.tenant_id = s.tenant_id and t.state = 'active'
-        where s.tenant_id = ${tenantId} and s.token_hash = ${hash} and ${isNotOver(sql, "s.expires_at", at)}`,
+        where s.tenant_id = ${tenantId} and s.token_hash = ${hash} and ${isUnexpired(sql, "s.expires_at", at)}`,
     ),
   answers: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { BatchedRequest } from "./batched-request.js";
-import { troubleOf } from "./database-error.js";
+import { classifyFailure } from "./database-error.js";
 import { OverloadDetector } from "./overload-detector.js";
 import type { Guard, TransactionResult } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
@@ -124,12 +124,12 @@ export class TenantQueue {
 function isUnanswered(result: TransactionResult): boolean {
   if (result.kind !== "aborted") return result.kind === "unknown";
   if (result.culprit !== undefined) return false;
-  const trouble = troubleOf(result.error);
+  const trouble = classifyFailure(result.error);
   return trouble === "connection" || trouble === "statement_timeout";
 }
 
 /** A request of a committed transaction whose work has not ended. */
-export interface Unsettled {
+export interface UnsettledRequest {
   readonly waiting: QueuedRequest;
   readonly request: BatchedRequest;
 }
@@ -138,8 +138,8 @@ export interface Unsettled {
  * Gives each request of a committed transaction its outcome.
  * @returns the requests whose work has not ended.
  */
-export function settle(batch: readonly QueuedRequest[], requests: readonly BatchedRequest[]): Unsettled[] {
-  const left: Unsettled[] = [];
+export function settle(batch: readonly QueuedRequest[], requests: readonly BatchedRequest[]): UnsettledRequest[] {
+  const left: UnsettledRequest[] = [];
   for (const [index, waiting] of batch.entries()) {
     const request = requests[index];
     if (request?.outcome) settleOne(waiting, request.outcome);

@@ -1,10 +1,10 @@
 import type { Uuid } from "../base/ids.js";
 import { boundWrite } from "./bound-statement.js";
-import { IS_NOT_OVER } from "./not-over.js";
 import { bytes, text, time, uuid } from "./parameter.js";
 import { defineRemoval } from "./removal.js";
 import { lockedRead } from "./row-lock.js";
 import { readRow } from "./single-row.js";
+import { IS_NOT_OVER } from "./unexpired.js";
 
 export interface ThreeDSSessionRow {
   readonly id: Uuid;

@@ -7,7 +7,7 @@ import { BatchSettlement } from "./batch-settlement.js";
 import type { CommitLookup } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import type { ConnectionSlot } from "./connection-slot.js";
-import { leavesDoubt, unavailable } from "./database-error.js";
+import { isSessionSuspect, unavailable } from "./database-error.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
@@ -250,7 +250,7 @@ export class TransactionBatcher {
     queue.ended(result, startedAt, performance.now());
     if (
       result.kind === "unknown" ||
-      (result.kind === "aborted" && result.culprit === undefined && leavesDoubt(result.error))
+      (result.kind === "aborted" && result.culprit === undefined && isSessionSuspect(result.error))
     ) {
       slot.renew();
     }

@@ -1,9 +1,9 @@
 import type { Uuid } from "../base/ids.js";
 import type { NewApplicationKey } from "./application-keys.js";
 import type { RightsColumns } from "./applications.js";
-import { isNotOver } from "./not-over.js";
 import type { SessionColumns } from "./sessions.js";
 import { defineStatement, defineWrite } from "./statement.js";
+import { isUnexpired } from "./unexpired.js";
 
 /*
  * Rows that decide access but are not sealed yet, of tenants whose keys are from an earlier release. Reading locks
@@ -12,7 +12,7 @@ import { defineStatement, defineWrite } from "./statement.js";
 
 export type UnsealedApplication = RightsColumns & { readonly id: Uuid };
 
-export const holdUnsealedApplications = defineStatement<"all", readonly UnsealedApplication[], UnsealedApplication>({
+export const lockUnsealedApplications = defineStatement<"all", readonly UnsealedApplication[], UnsealedApplication>({
   table: "applications",
   kind: "write",
   sortKey: () => "",
@@ -39,7 +39,7 @@ export const putDefinition = defineWrite<UnsealedApplication>({
 
 export type UnsealedKey = Omit<NewApplicationKey, "created_by">;
 
-export const holdUnsealedKeys = defineStatement<"all", readonly UnsealedKey[], UnsealedKey>({
+export const lockUnsealedKeys = defineStatement<"all", readonly UnsealedKey[], UnsealedKey>({
   table: "application_keys",
   kind: "write",
   sortKey: () => "",
@@ -67,7 +67,7 @@ export interface UnsealedSession extends SessionColumns {
 }
 
 /** Unexpired sessions. */
-export const holdUnsealedSessions = defineStatement<"all", readonly UnsealedSession[], UnsealedSession>({
+export const lockUnsealedSessions = defineStatement<"all", readonly UnsealedSession[], UnsealedSession>({
   table: "sessions",
   kind: "write",
   sortKey: () => "",
@@ -75,7 +75,7 @@ export const holdUnsealedSessions = defineStatement<"all", readonly UnsealedSess
     inputs.map(
       () => sql`
         select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights, permissions, rules
-        from sessions where tenant_id = ${tenantId} and rights is null and ${isNotOver(sql, "expires_at", at)}
+        from sessions where tenant_id = ${tenantId} and rights is null and ${isUnexpired(sql, "expires_at", at)}
         order by id for update`,
     ),
   answers: (rows) => rows,

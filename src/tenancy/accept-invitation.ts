@@ -83,12 +83,12 @@ async function accept(tx: Transaction, keys: TenantKeys, link: PresentedLink, by
   const memberId = newUuid();
   const isFirst = await tx.query(acceptInvitationRow, { ...place, member_id: memberId });
   const invitation = await tx.query(findLinkedInvitation, place);
-  if (isFirst && invitation) makeMember(tx, keys, memberId, invitation, by);
+  if (isFirst && invitation) createMember(tx, keys, memberId, invitation, by);
   return invitation !== null && invitation.member_id !== null;
 }
 
 /** Creates the member of an accepted invitation. */
-export function makeMember(
+export function createMember(
   tx: Transaction,
   keys: TenantKeys,
   id: LinkedInvitation["id"],

@@ -2,7 +2,7 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { NAMES_AT_ONCE, type NamedRow, type NamesStatement } from "../store/named-listing.js";
+import { NAMES_PER_BATCH, type NamedRow, type NamesStatement } from "../store/named-listing.js";
 import type { Statement } from "../store/statement.js";
 import type { Transaction } from "../store/transaction.js";
 
@@ -34,7 +34,7 @@ export async function listByName<Row>(
     for (const row of rows) {
       if (isWanted(openName(keys, { tenantId: tx.tenantId, entity: row.id }, row))) found.push(row.id);
     }
-    after = rows.length < NAMES_AT_ONCE ? undefined : rows.at(-1);
+    after = rows.length < NAMES_PER_BATCH ? undefined : rows.at(-1);
   } while (after);
   const first = offsetOf(search);
   const rows = await Promise.all(found.slice(first, first + search.size).map((id) => tx.query(read, id)));

@@ -8,7 +8,7 @@ import type { Transaction } from "../store/transaction.js";
  * Sets how many monthly active tokens the tenant's plan includes; null uses the configured number. Returns whether the
  * tenant exists.
  */
-export async function planTenant(tx: Transaction, included: number | null): Promise<boolean> {
+export async function setIncludedMonthlyTokens(tx: Transaction, included: number | null): Promise<boolean> {
   const isThere = await tx.query(setIncludedTokens, included);
   if (isThere)
     writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update", { remark: "plan", context: OPERATOR }));

@@ -2,7 +2,7 @@ import { OPERATOR } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { type TenantId, VAULT } from "../base/ids.js";
 import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
-import { makeCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
+import { createCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { rewrapTenantKey } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
@@ -56,7 +56,7 @@ export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey)
   const isUnderWay = registered.some(({ retired_at }) => retired_at !== null);
   if (isUnderWay) say(`An earlier rotation of the root key is under way: it is ended first.`);
   const rootKey = isUnderWay ? wrapping : await newRootKey(parts, wrapping);
-  const checkValue = await makeCheckValue(rootKey);
+  const checkValue = await createCheckValue(rootKey);
   await supersedeRootKeys(owner, { id: rootKey.id, check_value: checkValue });
   let rewrapped = 0;
   for (;;) {

@@ -2,9 +2,9 @@ import { keyProof, sealedRights, sealSessionColumns } from "../access/sealed-rig
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Transaction } from "../store/transaction.js";
 import {
-  holdUnsealedApplications,
-  holdUnsealedKeys,
-  holdUnsealedSessions,
+  lockUnsealedApplications,
+  lockUnsealedKeys,
+  lockUnsealedSessions,
   putDefinition,
   putProof,
   putSessionRights,
@@ -18,9 +18,9 @@ import {
 export async function sealAccess(tx: Transaction, keys: Pick<TenantKeys, "data">): Promise<void> {
   const { tenantId } = tx;
   const [applications, applicationKeys, sessions] = await Promise.all([
-    tx.query(holdUnsealedApplications, "all"),
-    tx.query(holdUnsealedKeys, "all"),
-    tx.query(holdUnsealedSessions, "all"),
+    tx.query(lockUnsealedApplications, "all"),
+    tx.query(lockUnsealedKeys, "all"),
+    tx.query(lockUnsealedSessions, "all"),
   ]);
   for (const row of applications) {
     tx.enqueue(putDefinition, { id: row.id, type: row.type, ...sealedRights(keys, tenantId, row, row) });

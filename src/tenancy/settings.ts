@@ -1,6 +1,6 @@
 import type { TenantSettings } from "../access/tenant-settings.js";
 import { invalidFields } from "../base/fault.js";
-import { setOwn } from "../base/json.js";
+import { setOwnProperty } from "../base/json.js";
 
 export const DEFAULT_SETTINGS: TenantSettings = {
   fingerprint_tokens: false,
@@ -23,7 +23,7 @@ export function mergeSettings(current: TenantSettings, sent: Readonly<Record<str
   const merged: { -readonly [Name in keyof TenantSettings]: boolean } = { ...current };
   for (const [name, text] of Object.entries(sent)) {
     if (!isSettingName(name)) {
-      if (FIXED_SETTINGS.get(name) !== text) setOwn(faults, `settings.${name}`, [objectionTo(name)]);
+      if (FIXED_SETTINGS.get(name) !== text) setOwnProperty(faults, `settings.${name}`, [objectionTo(name)]);
       continue;
     }
     if (text !== "true" && text !== "false") faults[`settings.${name}`] = ['must be "true" or "false"'];

@@ -4,10 +4,10 @@ import type { Permission, TokenPermission } from "../access/permissions.js";
 import { denied } from "../access/refusal.js";
 import { requireReason } from "../access/reveal-reason.js";
 import { type EntityType, logEntry, type Operation } from "../audit/log-entry.js";
-import { afterOthers, isLarge } from "../base/after-others.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Json } from "../base/json.js";
+import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
@@ -127,7 +127,7 @@ export async function openTokens(
   for (const { row } of tokens.values()) {
     if (!isLarge(row.data.length)) continue;
     lookup(row.id);
-    await afterOthers(row.data.length);
+    await yieldToEventLoop(row.data.length);
   }
   return lookup;
 }

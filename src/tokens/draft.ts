@@ -1,7 +1,7 @@
 import { FieldFaultList } from "../base/field-fault-list.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { isLongerThan } from "../base/text-length.js";
-import { type FieldNames, objectionsTo } from "../base/unknown-fields.js";
+import { type FieldNames, unknownFieldFaults } from "../base/unknown-fields.js";
 import type { TokenAttributes, TokenDraft } from "./token.js";
 
 /** The same limits as CreateTokenRequest in the protos; token requests inside other JSON are checked here. */
@@ -47,7 +47,7 @@ export function readDraft(request: JsonObject): TokenDraft {
   };
   if (draft.data === null) report("data", "must be given");
   const names = { known: TOKEN_FIELDS, unserved: UNSERVED_TOKEN_FIELDS };
-  for (const [field, text] of objectionsTo(request, names)) report(field, text);
+  for (const [field, text] of unknownFieldFaults(request, names)) report(field, text);
   faults.throwIfAny();
   return draft;
 }
@@ -90,7 +90,7 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
     else if (isLongerThan(text, MAX_METADATA_VALUE))
       report(field, `must have at most ${MAX_METADATA_VALUE} characters`);
     else if (`${key}${text}`.includes("\0")) report(field, "must be text without NUL characters");
-    else setOwn(metadata, key, text);
+    else setOwnProperty(metadata, key, text);
   }
   return metadata;
 }

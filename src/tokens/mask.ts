@@ -1,5 +1,5 @@
 import { invalidFields } from "../base/fault.js";
-import { type Json, type JsonObject, setOwn } from "../base/json.js";
+import { type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import type { Budget } from "../expressions/budget.js";
 import { evaluate, isTemplate, templateProblem } from "../expressions/expression.js";
 import { mapTexts, placeName } from "../expressions/json-texts.js";
@@ -36,7 +36,7 @@ export function requireEvaluable(mask: Json, budget: Budget): void {
     const problem = named < MAX_NAMED && isTemplate(text) ? templateProblem(text, budget) : undefined;
     if (problem) {
       named += 1;
-      setOwn(faults, placeName(place, "mask"), [`${problem.reason} (character ${problem.character})`]);
+      setOwnProperty(faults, placeName(place, "mask"), [`${problem.reason} (character ${problem.character})`]);
     }
     return null;
   });
@@ -51,7 +51,7 @@ function show(mask: Json, data: Json, budget: Budget): Json | undefined {
   const shown: JsonObject = {};
   for (const [key, entry] of Object.entries(mask)) {
     const value = show(entry, data, budget);
-    if (value !== undefined) setOwn(shown, key, value);
+    if (value !== undefined) setOwnProperty(shown, key, value);
   }
   return shown;
 }

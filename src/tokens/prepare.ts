@@ -1,9 +1,9 @@
 import type { Caller } from "../access/caller.js";
 import { type ContainerPath, parseContainer, withAncestors } from "../access/container.js";
-import { afterOthers } from "../base/after-others.js";
 import { Fault, invalid, invalidFields } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { fingerprintOf } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -86,9 +86,9 @@ export async function prepareLargeToken(
   now: Date,
   bodyBytes: number,
 ): Promise<PreparedToken> {
-  await afterOthers(bodyBytes);
+  await yieldToEventLoop(bodyBytes);
   const prepared = prepareToken(caller, keys, draft, now);
-  await afterOthers(bodyBytes);
+  await yieldToEventLoop(bodyBytes);
   return writeAhead(prepared);
 }
 
@@ -99,7 +99,7 @@ export async function prepareLargeToken(
 export async function writeAhead(prepared: PreparedToken): Promise<PreparedToken> {
   const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
   const text = textOf(data);
-  await afterOthers(text.length);
+  await yieldToEventLoop(text.length);
   return { ...prepared, text: new Sensitive(text) };
 }
 

@@ -2,11 +2,11 @@ import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
-import { mayLackReason, requireReason } from "../access/reveal-reason.js";
+import { lacksRequiredReason, requireReason } from "../access/reveal-reason.js";
 import { logEntry } from "../audit/log-entry.js";
-import { afterOthers, isLarge } from "../base/after-others.js";
 import { notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
+import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { canFindLogged, findTokenLogged, loggedTokenQuery } from "../store/logged-reads.js";
@@ -36,7 +36,7 @@ const LOGGED_READ = loggedTokenQuery(
 /** Finds a token for a caller, and writes a log row for the read or its denial. */
 export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
-  if (anyTransform && !(anyTransform === "reveal" && mayLackReason(caller, "token:read"))) {
+  if (anyTransform && !(anyTransform === "reveal" && lacksRequiredReason(caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, {
       ...{ id, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
@@ -74,6 +74,6 @@ export async function openReadable(
   showing: Showing,
 ): Promise<TokenView> {
   const token = openToken(keys, caller.tenantId, row);
-  if (isLarge(row.data.length)) await afterOthers(row.data.length);
+  if (isLarge(row.data.length)) await yieldToEventLoop(row.data.length);
   return viewOf(caller.tenantId, token, transform, showing);
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { BOUND } from "../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../store/sealed-rows.js";
 import type { TokenRow, TokenRowWithCvc } from "../store/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
@@ -26,7 +26,7 @@ export function splitCvc(type: string, data: Json): SplitData {
 }
 
 /** The plain columns that a token's sealed values are bound to. */
-export type BoundRow = Pick<TokenRow, "id" | (typeof BOUND.tokens)[number]>;
+export type BoundRow = Pick<TokenRow, "id" | (typeof BOUND_COLUMNS.tokens)[number]>;
 
 /**
  * The sealed columns of a token's row: its data and its attributes.
@@ -40,7 +40,7 @@ export function sealToken(
   attributes: TokenAttributes,
   indexValues: readonly string[],
 ): Pick<TokenRow, "data" | "attributes"> {
-  const bound = boundTo(row, BOUND.tokens);
+  const bound = boundTo(row, BOUND_COLUMNS.tokens);
   const written = writeAttributes(attributes, indexValues);
   const sealPart = (field: string, part: Buffer) => seal(keys.data, { tenantId, entity: row.id, field, bound }, part);
   return { data: sealPart("data", text), attributes: written && sealPart("attributes", textOf(written)) };
@@ -76,7 +76,7 @@ function writeAttributes(
 
 /** Opens a stored token, with its verification code if it still exists. */
 export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | TokenRowWithCvc): Token {
-  const bound = boundTo(row, BOUND.tokens);
+  const bound = boundTo(row, BOUND_COLUMNS.tokens);
   const place = { tenantId, entity: row.id, bound };
   const data: Json = JSON.parse(open(keys.data, { ...place, field: "data" }, row.data).toString());
   const code = "cvc" in row ? row.cvc : null;

@@ -1,7 +1,7 @@
 import type { Caller } from "../access/caller.js";
 import { denied } from "../access/refusal.js";
 import { Fault, invalid, withFurtherFaults } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
@@ -143,7 +143,7 @@ function assemble(node: Node, views: readonly TokenView[], show: (view: TokenVie
       return node.items.map((item) => assemble(item, views, show));
     case "object": {
       const object: JsonObject = {};
-      for (const [key, member] of node.members) setOwn(object, key, assemble(member, views, show));
+      for (const [key, member] of node.members) setOwnProperty(object, key, assemble(member, views, show));
       return object;
     }
   }

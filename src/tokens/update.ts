@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
-import { moreCareful } from "../access/grant.js";
+import { stricterTransform } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
-import { afterOthers } from "../base/after-others.js";
 import { notFound } from "../base/fault.js";
+import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit-logs.js";
 import { noteDue } from "../store/due.js";
@@ -42,7 +42,7 @@ export async function patchToken(
   if (!row) throw notFound("token");
   const bytes = Math.max(row.data.length, bodyBytes);
   const token = openToken(keys, tx.tenantId, row);
-  await afterOthers(bytes);
+  await yieldToEventLoop(bytes);
   const entityType = entityTypeOf(token.type);
   const transform = transformOf(caller, token, patch);
   if (!transform) throw denied(caller, "token:update", entityType, id);
@@ -50,13 +50,13 @@ export async function patchToken(
   const shown = forWriteAnswer(transform);
   const { settings, principal } = caller;
   const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
-  await afterOthers(bytes);
+  await yieldToEventLoop(bytes);
   const duplicate = await findDuplicate(tx, keys, row, patched);
   if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
 
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
-  await afterOthers(bytes);
+  await yieldToEventLoop(bytes);
   updateToken(tx, changeOf(tx, caller, keys, row, patched));
   rewriteCompanions(tx, keys, token, patched);
   await touch(tx, id, row.active_month);
@@ -76,7 +76,7 @@ function transformOf({ grant }: Caller, token: Token, patch: TokenPatch): Transf
   if (isDeepStrictEqual(token.containers, containers)) return transform;
   const touched = [...token.containers, ...containers];
   const everywhere = grant.transformForAll("token:update", { id: token.id, containers: touched });
-  return everywhere && moreCareful(transform, everywhere);
+  return everywhere && stricterTransform(transform, everywhere);
 }
 
 /**

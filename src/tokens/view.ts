@@ -1,5 +1,5 @@
 import type { Transform } from "../access/access-rule.js";
-import { moreCareful } from "../access/grant.js";
+import { stricterTransform } from "../access/grant.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
@@ -49,7 +49,7 @@ export interface Showing {
  * (specification, Token: "on create and update responses the data is returned masked"), redacted if the rule redacts.
  */
 export function forWriteAnswer(granted: Transform): Transform {
-  return moreCareful(granted, "mask");
+  return stricterTransform(granted, "mask");
 }
 
 /**

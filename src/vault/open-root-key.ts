@@ -1,11 +1,11 @@
 import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "../crypto/key-file.js";
-import { fitsCheckValue, makeCheckValue, type RootKey } from "../crypto/root-key.js";
+import { createCheckValue, matchesCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { connect, type DatabaseAddress } from "../store/connect.js";
-import { underLease } from "../store/lease.js";
+import { withLease } from "../store/lease.js";
 import { DatabaseSetupError } from "../store/roles.js";
 import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/root-keys.js";
-import type { NeededKey, Unseal } from "./unsealing.js";
+import type { KeyInShares, Unseal } from "./unsealing.js";
 
 /** If a process dies while it creates the root key, the lease blocks others for this long. */
 const LEASE_SECONDS = 10;
@@ -40,11 +40,11 @@ export async function openRootKey(options: OpenRootKeyOptions): Promise<{ rootKe
     const registered = await listRootKeys(sql);
     if (registered.length > 0) return { rootKey: await registeredKey(registered, options), isNew: false };
     if (!mayMake) throw new DatabaseSetupError("The database has no root key yet. Run: cloakroom init");
-    return await underLease(address, "root-key", LEASE_SECONDS, async () => {
+    return await withLease(address, "root-key", LEASE_SECONDS, async () => {
       const meanwhile = await listRootKeys(sql);
       if (meanwhile.length > 0) return { rootKey: await registeredKey(meanwhile, options), isNew: false };
       const rootKey = await firstKey(rootKeys, announce);
-      await insertRootKey(sql, { id: rootKey.id, check_value: await makeCheckValue(rootKey) });
+      await insertRootKey(sql, { id: rootKey.id, check_value: await createCheckValue(rootKey) });
       return { rootKey, isNew: true };
     });
   } finally {
@@ -68,9 +68,9 @@ export async function registeredKey(registered: readonly RootKeyRow[], search: R
   const found = sought ?? (await rootKeys.current());
   for (const retired of registered.filter((each) => !isWrapping(each))) {
     const key = await rootKeys.findRetired(retired.id);
-    if (!key || !(await fitsCheckValue(key, retired.check_value))) throw retiredMissing(rootKeys, retired.id);
+    if (!key || !(await matchesCheckValue(key, retired.check_value))) throw retiredMissing(rootKeys, retired.id);
   }
-  if (row && found.id === row.id && (await fitsCheckValue(found, row.check_value))) return found;
+  if (row && found.id === row.id && (await matchesCheckValue(found, row.check_value))) return found;
   throw wrongKey(rootKeys, row?.id ?? "another", mayMove);
 }
 
@@ -79,7 +79,7 @@ async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySea
   const { rootKeys, mayMove = false, mayBeSplit = false, unseal } = search;
   const { holder } = rootKeys;
   const takesAny = mayBeSplit && holder.kind === "file" && !(await hasKeyFile(holder.path));
-  const missing: NeededKey[] = [];
+  const missing: KeyInShares[] = [];
   for (const row of registered) {
     const isSplit = row.threshold !== null || (takesAny && isFileKeyId(row.id));
     // A server whose settings name a service must use it: with another root key it is refused, not unsealed.
@@ -89,7 +89,7 @@ async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySea
     const { id, threshold, check_value } = row;
     missing.push({
       ...{ id, threshold: threshold ?? undefined, isReplaced: !isWrapping(row) },
-      fits: (key) => fitsCheckValue(key, check_value),
+      fits: (key) => matchesCheckValue(key, check_value),
     });
   }
   if (missing.length === 0) return;

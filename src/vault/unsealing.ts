@@ -7,7 +7,7 @@ import type { Config } from "../settings/config.js";
 import { ConfigError } from "../settings/environment.js";
 
 /** A root key that is kept in shares and must be assembled. */
-export interface NeededKey {
+export interface KeyInShares {
   readonly id: string;
   /** How many shares are required. Absent if that was not recorded: the shares themselves show it. */
   readonly threshold: number | undefined;
@@ -24,7 +24,7 @@ export interface UnsealedKey {
 }
 
 /** Assembles all these keys: during a replacement of the root key, two may be needed. */
-export type Unseal = (needed: readonly NeededKey[]) => Promise<readonly UnsealedKey[]>;
+export type Unseal = (needed: readonly KeyInShares[]) => Promise<readonly UnsealedKey[]>;
 
 /** A sealed server's answer to a share. Counts cover all needed keys together, each for the split of its last share. */
 export interface ShareAnswer {
@@ -37,7 +37,7 @@ export interface ShareAnswer {
 }
 
 /** The server was stopped while it waited for shares. */
-export class StoppedSealed extends Error {
+export class StoppedBeforeUnseal extends Error {
   override readonly name = "StoppedSealed";
 }
 
@@ -55,7 +55,7 @@ export function unsealSocketOf({ dataDir }: Config): string {
 }
 
 /** Reads a command's shares from its standard input. */
-export async function sharesOnInput(needed: readonly NeededKey[]): Promise<readonly UnsealedKey[]> {
+export async function sharesOnInput(needed: readonly KeyInShares[]): Promise<readonly UnsealedKey[]> {
   const missing = needed.map(askForShares).join(" ");
   if (process.stdin.isTTY) throw new ShareError(missing);
   let found: readonly UnsealedKey[] | undefined;
@@ -72,7 +72,7 @@ export async function sharesOnInput(needed: readonly NeededKey[]): Promise<reado
 }
 
 /** For a process that a running server starts: shares can only be provided when the server itself starts. */
-export async function sharesNeedRestart(needed: readonly NeededKey[]): Promise<never> {
+export async function sharesNeedRestart(needed: readonly KeyInShares[]): Promise<never> {
   const missing = needed.map(keptInShares).join(". ");
   throw new ShareError(`${missing}. Restart the server to hand in its shares.`);
 }
@@ -87,12 +87,12 @@ export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGen
 }
 
 /** The start of a sentence for the operator. */
-export function keptInShares({ id, isReplaced }: NeededKey): string {
+export function keptInShares({ id, isReplaced }: KeyInShares): string {
   const known = isReplaced ? ", which is being replaced (cloakroom keys rotate --root, until it has ended)," : "";
   return `The root key ${id}${known} is kept in shares`;
 }
 
-function askForShares(needed: NeededKey): string {
+function askForShares(needed: KeyInShares): string {
   const { id, threshold } = needed;
   return threshold === undefined
     ? `The root key ${id} is missing. Restore its file from your backup, or name its place in CLOAKROOM_ROOT_KEY_FILE; where it is kept in shares, give them on standard input, one per line.`
@@ -104,13 +104,13 @@ const MOST_SPLITTINGS = 16;
 
 /** A needed root key, with the shares provided so far. */
 class SplitKey {
-  readonly needed: NeededKey;
+  readonly needed: KeyInShares;
   readonly #collections = new Map<string, ShareCollection>();
   /** The split of the last share. */
   #last: ShareCollection | undefined;
   found: UnsealedKey | undefined;
 
-  constructor(needed: NeededKey) {
+  constructor(needed: KeyInShares) {
     this.needed = needed;
   }
 
@@ -151,7 +151,7 @@ export class ShareCollector {
   readonly #done: (keys: readonly UnsealedKey[]) => void;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(needed: readonly NeededKey[], done: (keys: readonly UnsealedKey[]) => void) {
+  constructor(needed: readonly KeyInShares[], done: (keys: readonly UnsealedKey[]) => void) {
     this.#keys = needed.map((key) => new SplitKey(key));
     this.#done = done;
   }

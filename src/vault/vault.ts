@@ -65,11 +65,11 @@ export interface OpenVaultOptions {
   /** How the database ends. Default: without a time limit. */
   readonly endPart?: EndVaultPart;
   /** For one of several processes: the resources that the first one has opened for all. */
-  readonly opened?: OpenedForAll;
+  readonly opened?: SharedResources;
 }
 
 /** The resources that the first of several processes has opened for the others. */
-export interface OpenedForAll {
+export interface SharedResources {
   /** The embedded database. Absent: DATABASE_URL. */
   readonly address: DatabaseAddress | undefined;
   /** Root keys read from a file, or assembled from shares. */
@@ -135,14 +135,17 @@ export async function openVault({
 }
 
 /** A database with its schema. Its contents are not verified. */
-export interface UnkeyedDatabase extends AsyncDisposable {
+export interface UnverifiedDatabase extends AsyncDisposable {
   readonly ownerAddress: DatabaseAddress;
   /** The available root keys. None is registered or created here. */
   readonly rootKeys: RootKeys;
 }
 
 /** Opens the database for an import, which brings the registered root keys with it. */
-export async function openWithoutRootKey(config: Config, announce: (line: string) => void): Promise<UnkeyedDatabase> {
+export async function openWithoutRootKey(
+  config: Config,
+  announce: (line: string) => void,
+): Promise<UnverifiedDatabase> {
   requireOneHolder(config.rootKeyHolder);
   await using stack = new AsyncDisposableStack();
   const embedded = config.databaseUrl ? undefined : await openEmbedded(config, "setup", announce);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AccessRule, HeldRights } from "../../src/access/access-rule.js";
+import type { AccessRights, AccessRule } from "../../src/access/access-rule.js";
 import { storedContainer } from "../../src/access/container.js";
-import { Grant, moreCareful } from "../../src/access/grant.js";
+import { Grant, stricterTransform } from "../../src/access/grant.js";
 
 const PERMISSIONS = ["token:read", "token:search", "token:use", "token:create"] as const;
 const permission = fc.constantFrom(...PERMISSIONS);
@@ -37,7 +37,7 @@ const rules = fc
       }),
     ),
   );
-const rights: fc.Arbitrary<HeldRights> = fc.record({ permissions: fc.uniqueArray(permission), rules });
+const rights: fc.Arbitrary<AccessRights> = fc.record({ permissions: fc.uniqueArray(permission), rules });
 const token = fc.record({ id: fc.constantFrom("one", "two"), containers: fc.uniqueArray(container, { minLength: 1 }) });
 
 describe("an explanation", () => {
@@ -69,7 +69,7 @@ describe("an explanation", () => {
         expect(transform).toBe(new Grant(own, within).transformFor(wanted, place));
         const [first, second] = [new Grant(own), within].map((grant) => grant.transformFor(wanted, place));
         expect(layers.length).toBe(first === undefined ? 1 : 2);
-        expect(transform).toBe(first && second && moreCareful(first, second));
+        expect(transform).toBe(first && second && stricterTransform(first, second));
       }),
       { numRuns: 10_000 },
     );

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { exportRange, wholeMinutes } from "../../src/audit/export-range.js";
-import { lateStamps } from "../../src/audit/late-stamps.js";
+import { overdueStamps } from "../../src/audit/overdue-stamps.js";
 import { verifyExport } from "../../src/audit/verify-export.js";
 import { systemClock } from "../../src/base/clock.js";
 import { type TenantId, VAULT } from "../../src/base/ids.js";
@@ -142,7 +142,7 @@ describe("a time-stamp authority", () => {
       await job.run();
       expect([authority.asked, job.states]).toEqual([1, ["the authority responds with status 500"]]);
       expect(job.lag).toEqual([60, 60]);
-      const warnings = (at: number) => lateStamps(ledger.database, new Date(at));
+      const warnings = (at: number) => overdueStamps(ledger.database, new Date(at));
       expect(await warnings(ledger.clock.time)).toEqual([]);
       expect(await warnings(ledger.clock.time + DAY)).toEqual([expect.stringContaining("for 24 hours")]);
       await seal(tenantId, 1);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { objectionsTo } from "../../src/base/unknown-fields.js";
+import { unknownFieldFaults } from "../../src/base/unknown-fields.js";
 import { TOKEN_FIELDS, UNSERVED_TOKEN_FIELDS } from "../../src/tokens/draft.js";
 import { description } from "../support/api-description.js";
 
 const known = ["name", "code", "request_transform", "containers", "data", "expires_at", "require_auth", "id"];
 const names = { known, unserved: new Map([["encrypted", "send it as it is"]]) };
-const objected = (object: object) => objectionsTo(JSON.parse(JSON.stringify(object)), names);
+const objected = (object: object) => unknownFieldFaults(JSON.parse(JSON.stringify(object)), names);
 
 describe("unknown fields", () => {
   it.each([
@@ -40,7 +40,7 @@ describe("unknown fields", () => {
     "",
   ])("that may come from a newer client are ignored: %s", (name) => {
     const object = JSON.parse(`{${JSON.stringify(name)}:1}`);
-    expect(objectionsTo(object, names)).toEqual(name === "ID" ? [["ID", "is not known; id is"]] : []);
+    expect(unknownFieldFaults(object, names)).toEqual(name === "ID" ? [["ID", "is not known; id is"]] : []);
   });
 
   it("next to the correctly spelled field are ignored", () => {
@@ -57,7 +57,7 @@ describe("unknown fields", () => {
 
   it("are compared with known ones in bounded time, however many there are", () => {
     const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`field_${n}`, n]));
-    expect(objectionsTo({ ...many, encrypted: "x" }, names)).toHaveLength(1);
+    expect(unknownFieldFaults({ ...many, encrypted: "x" }, names)).toHaveLength(1);
   });
 });
 
@@ -89,7 +89,7 @@ describe("a resource that is sent back as it was received", () => {
   };
   it.each(ROUND_TRIPS)("contains no field that is taken for a mistake: %s in %s", (resource, request) => {
     const fields = Object.fromEntries(fieldsOf(resource).map((name) => [name, "x"]));
-    expect(objectionsTo(fields, { known: fieldsOf(request), unserved: new Map() })).toEqual([]);
+    expect(unknownFieldFaults(fields, { known: fieldsOf(request), unserved: new Map() })).toEqual([]);
   });
 });
 

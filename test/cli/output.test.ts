@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
-import { partOf } from "../../src/cli/api/result-path.js";
+import { valueAtPath } from "../../src/cli/api/result-path.js";
 import { tableLines, textOf } from "../../src/cli/api/text-table.js";
 import { printableJson } from "../../src/cli/printable.js";
 
@@ -49,11 +49,11 @@ describe("partOf", () => {
     ["id", undefined],
     ["[0].toString", undefined],
   ])("%s", (path, part) => {
-    expect(partOf(result, path)).toEqual(part);
+    expect(valueAtPath(result, path)).toEqual(part);
   });
 
   it.each(["a..b", "[x]", "a b", "$.a"])("refuses %j", (path) => {
-    expect(() => partOf({ a: { b: 1 } }, path)).toThrow("--query must be a path");
+    expect(() => valueAtPath({ a: { b: 1 } }, path)).toThrow("--query must be a path");
   });
 });
 

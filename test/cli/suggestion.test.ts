@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { editsBetween, suggestionFor } from "../../src/cli/api/suggestion.js";
+import { editDistance, suggestionFor } from "../../src/cli/api/suggestion.js";
 
 describe("suggestionFor", () => {
   const names = ["tokens", "apps", "app-keys", "proxies", "reactors", "logs"];
@@ -20,9 +20,9 @@ describe("suggestionFor", () => {
   });
 
   it("counts a swap of neighbours as one edit", () => {
-    expect(editsBetween("list", "lsit")).toBe(1);
-    expect(editsBetween("list", "last")).toBe(1);
-    expect(editsBetween("list", "lists")).toBe(1);
-    expect(editsBetween("", "list")).toBe(4);
+    expect(editDistance("list", "lsit")).toBe(1);
+    expect(editDistance("list", "last")).toBe(1);
+    expect(editDistance("list", "lists")).toBe(1);
+    expect(editDistance("", "list")).toBe(4);
   });
 });

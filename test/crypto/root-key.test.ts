@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { addToKeyFile, createKeyFile, readKeyFile } from "../../src/crypto/key-file.js";
 import { KmsRootKey } from "../../src/crypto/kms-key.js";
-import { fitsCheckValue, makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
+import { createCheckValue, matchesCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import type { TransitSettings } from "../../src/crypto/transit-client.js";
 import { TransitRootKey } from "../../src/crypto/transit-key.js";
@@ -122,9 +122,9 @@ describe.each(holders)("a root key held by %s", (_, make) => {
   });
 
   it("is recognized by its check value, and no other key is", async () => {
-    const check = await makeCheckValue(key);
-    expect(await fitsCheckValue(key, check)).toBe(true);
-    expect(await fitsCheckValue(other, check)).toBe(false);
+    const check = await createCheckValue(key);
+    expect(await matchesCheckValue(key, check)).toBe(true);
+    expect(await matchesCheckValue(other, check)).toBe(false);
     expect(key.id).not.toBe(other.id);
   });
 });

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newTenantId } from "../../src/base/ids.js";
-import { BodyTooLarge, collectBody, endOfSignal, IncompleteBody } from "../../src/memory/collect-body.js";
+import { BodyTooLarge, collectBody, IncompleteBody, readingEndOf } from "../../src/memory/collect-body.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { MemoryLease, Proof } from "../../src/memory/memory-lease.js";
 import { keyProof } from "../support/memory.js";
@@ -104,7 +104,7 @@ describe("a body that is rejected", () => {
 
   it("fails with the reason of its signal, also while it waits", async () => {
     const controller = new AbortController();
-    const limits = { maxBytes: MB, announced: 10, end: endOfSignal(controller.signal) };
+    const limits = { maxBytes: MB, announced: 10, end: readingEndOf(controller.signal) };
     const reading = collectBody(new PassThrough(), leaseOf(KEY), limits);
     await turn();
     controller.abort("too late");
@@ -112,7 +112,7 @@ describe("a body that is rejected", () => {
     await expect(collectBody(new PassThrough(), leaseOf(KEY), limits)).rejects.toBe("too late");
     for (const lease of [KEY, KEY].map(leaseOf)) lease.reserveNow(5 * MB);
     const later = new AbortController();
-    const end = endOfSignal(later.signal);
+    const end = readingEndOf(later.signal);
     const waiting = collectBody(new PassThrough(), leaseOf(KEY), { maxBytes: 5 * MB, announced: 5 * MB, end });
     await turn();
     later.abort("too late again");

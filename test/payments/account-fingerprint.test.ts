@@ -3,11 +3,11 @@ import { describe, expect, it, test } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import {
   accountFingerprint,
-  believable,
   cardFingerprint,
-  foundIn,
   isOfAccount,
-  sentTo,
+  trustedLookUp,
+  withAccountFound,
+  withAccountSentTo,
 } from "../../src/payments/account-fingerprint.js";
 import { FORMULAS } from "../../src/payments/providers.js";
 import { anAttempt, aPayment } from "./sample-payment.js";
@@ -112,17 +112,17 @@ describe("a payment of one account", () => {
   it("is found or missing by its own account's answer, and only found by others'", () => {
     const found = { kind: "found", standing: { kind: "voiding", providerId: "pi_1", codes: {} } } as const;
     for (const outcome of [found, { kind: "absent" }, { kind: "unsupported" }] as const) {
-      expect(believable(payment, "one", outcome)).toBe(outcome);
-      if (outcome.kind !== "found") expect(believable(payment, "two", outcome).kind).toBe("unknown");
+      expect(trustedLookUp(payment, "one", outcome)).toBe(outcome);
+      if (outcome.kind !== "found") expect(trustedLookUp(payment, "two", outcome).kind).toBe("unknown");
     }
-    expect(believable(payment, "two", found)).toBe(found);
+    expect(trustedLookUp(payment, "two", found)).toBe(found);
   });
 
   it("belongs to the other account too once it is found there, and its operation to where it was sent", () => {
     expect(isOfAccount(payment, "two")).toBe(false);
-    expect(isOfAccount(foundIn(payment, "two"), "two")).toBe(true);
-    expect(isOfAccount(sentTo(payment, "two"), "two")).toBe(true);
-    expect(isOfAccount({ ...sentTo(payment, "two"), attempt: undefined }, "two")).toBe(false);
+    expect(isOfAccount(withAccountFound(payment, "two"), "two")).toBe(true);
+    expect(isOfAccount(withAccountSentTo(payment, "two"), "two")).toBe(true);
+    expect(isOfAccount({ ...withAccountSentTo(payment, "two"), attempt: undefined }, "two")).toBe(false);
     expect(isOfAccount(aPayment({ account: "one", attempt: anAttempt("void") }), "two")).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { applyCallingOff, applyFollowUp, applyStanding, type FollowUp } from "../../src/payments/apply.js";
+import { applyCallingOff, applyFollowUp, applyState, type FollowUp } from "../../src/payments/apply.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
@@ -84,7 +84,7 @@ describe("a sale whose answer was lost, and that is found before its capture", (
   const standing = { kind: "capturing", providerId: "pay_1", authorizedAmount: 1000, codes: {} } as const;
 
   it("waits for the capture, not for the authorization", () => {
-    const { payment } = applyStanding(lost, standing, LATER);
+    const { payment } = applyState(lost, standing, LATER);
     expect(payment.status).toBe("capture_pending");
     expect(payment.attempt).toMatchObject({ operation: "capture", state: "accepted", amount: 1000 });
     const { key } = payment.attempt ?? anAttempt("capture");
@@ -94,7 +94,7 @@ describe("a sale whose answer was lost, and that is found before its capture", (
 
   it("keeps a capture of ours that is found this way, with its amount", () => {
     const begun = authorized({ attempt: anAttempt("capture") });
-    const { payment } = applyStanding(begun, standing, LATER);
+    const { payment } = applyState(begun, standing, LATER);
     expect(payment.attempt).toMatchObject({ key: "capture-1", amount: 500, state: "accepted" });
     expect(payment.captures).toBe(begun.captures);
   });
@@ -134,7 +134,7 @@ test.each([
   ["after its time", NOW, "incomplete_buyer_approval"],
 ])("a payment released by the service before approval, %s, fails with a reason", (_when, until, errorCode) => {
   const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: until });
-  const { payment } = applyStanding(open, { kind: "voided", providerId: "pi_1", expired: false, codes: {} }, LATER);
+  const { payment } = applyState(open, { kind: "voided", providerId: "pi_1", expired: false, codes: {} }, LATER);
   expect(payment).toMatchObject({ status: "authorization_failed", errorCode });
   expect(payment.voidedAt).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { sentTo } from "../../src/payments/account-fingerprint.js";
-import { applyCallingOff, applyFollowUp, applyStanding, beginAttempt } from "../../src/payments/apply.js";
+import { withAccountSentTo } from "../../src/payments/account-fingerprint.js";
+import { applyCallingOff, applyFollowUp, applyState, beginAttempt } from "../../src/payments/apply.js";
 import { withEnded } from "../../src/payments/ended-operations.js";
 import { afterReport } from "../../src/payments/incoming.js";
 import { afterLookUp } from "../../src/payments/look-up.js";
@@ -17,7 +17,7 @@ const told = (payment: Payment, kind: "capture" | "void", providerId: string) =>
 
 /** The next attempt, sent, and not answered yet. */
 const again = (payment: Payment, operation: "capture" | "void") =>
-  sentTo(beginAttempt(payment, operation, 500, LATER), "here");
+  withAccountSentTo(beginAttempt(payment, operation, 500, LATER), "here");
 
 describe.each(["capture", "void"] as const)("a %s that was refused", (operation) => {
   const status = operation === "capture" ? "capture_pending" : "authorization_void_pending";
@@ -57,12 +57,12 @@ describe("a cancelled payment", () => {
   it("is released after a late approval, although the cancellation is refused", () => {
     const failed = applyCallingOff(open, accepted, LATER).payment;
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
-    const late = applyStanding(failed, standing, LATER).payment;
+    const late = applyState(failed, standing, LATER).payment;
     expect(late.attempt).toMatchObject({ operation: "void" });
     // Also if the answer to the cancellation was lost with its name.
     expect(told(late, "void", "act_1").attempt).toEqual(late.attempt);
     expect(told(late, "void", "act_9").attempt).toEqual(late.attempt);
-    const sent = sentTo(late, "here");
+    const sent = withAccountSentTo(late, "here");
     expect(told(sent, "void", "act_1").attempt).toEqual(sent.attempt);
     expect(told(sent, "void", "act_2").status).toBe("authorization_succeeded");
   });

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { WholeMetrics } from "../../src/processes/whole-metrics.js";
+import { AggregatedMetrics } from "../../src/processes/aggregated-metrics.js";
 
 /** The metrics of a process with this count. */
 function processWith(count: number) {
@@ -14,7 +14,7 @@ function processWith(count: number) {
 }
 
 it("sums the metrics of all processes, and keeps the counts of ended ones", async () => {
-  const whole = new WholeMetrics();
+  const whole = new AggregatedMetrics();
   const page = whole.page(new Registry(), async () => {});
   whole.report(1, await processWith(3));
   whole.report(2, await processWith(5));

@@ -4,7 +4,7 @@ import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import { type RequestMemory, UNCOUNTED } from "../../src/memory/memory-lease.js";
+import { type RequestMemory, UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
 import { readAnswerBody, readCallerBody } from "../../src/proxy/buffered-body.js";
 import type { ProxyCall } from "../../src/proxy/call.js";
 import { keyProof } from "../support/memory.js";
@@ -27,8 +27,11 @@ const READERS: readonly (readonly [
   string,
   (body: Readable | Buffer, maxBytes: number, memory?: RequestMemory) => Promise<Buffer>,
 ])[] = [
-  ["a caller's", (body, maxBytes, memory = UNCOUNTED) => readCallerBody(callOf(body, memory), maxBytes)],
-  ["a destination's", (body, maxBytes, memory = UNCOUNTED) => readAnswerBody({ headers: [], body }, maxBytes, memory)],
+  ["a caller's", (body, maxBytes, memory = UNLIMITED_MEMORY) => readCallerBody(callOf(body, memory), maxBytes)],
+  [
+    "a destination's",
+    (body, maxBytes, memory = UNLIMITED_MEMORY) => readAnswerBody({ headers: [], body }, maxBytes, memory),
+  ],
 ];
 
 const MALFORMED = { code: "malformed_body", message: "The body ended before it was complete." };
@@ -59,9 +62,9 @@ describe.each(READERS)("%s body that is read completely", (_, read) => {
     const reserved: number[] = [];
     const reserveNow = (bytes: number) => {
       reserved.push(bytes);
-      return UNCOUNTED.reserveNow(bytes);
+      return UNLIMITED_MEMORY.reserveNow(bytes);
     };
-    const memory = { ...UNCOUNTED, reserveNow, reserve: async (bytes: number) => reserveNow(bytes) };
+    const memory = { ...UNLIMITED_MEMORY, reserveNow, reserve: async (bytes: number) => reserveNow(bytes) };
     await read(Buffer.from("whole"), 200_000, memory);
     expect(reserved).toEqual([]);
     const piece = "x".repeat(60_000);
@@ -91,7 +94,7 @@ describe("a body that breaks off", () => {
     ["of a destination", new EgressError("connection_lost", "unknown"), { code: "destination_unreachable" }],
     ["of a destination that is silent", new EgressError("body_timeout", "unknown"), { code: "destination_timeout" }],
   ])("%s fails, while it is read and before", async (_, error, fault) => {
-    const read = (body: Readable) => readAnswerBody({ headers: [], body }, 100, UNCOUNTED);
+    const read = (body: Readable) => readAnswerBody({ headers: [], body }, 100, UNLIMITED_MEMORY);
     const now = bodyOf(["some"], { ends: false });
     const reading = read(now);
     setImmediate(() => now.destroy(error));
@@ -104,9 +107,9 @@ describe("a body that breaks off", () => {
 
   it("fails also if it is the caller's", async () => {
     const now = bodyOf(["some"], { ends: false });
-    const reading = readCallerBody(callOf(now, UNCOUNTED), 100);
+    const reading = readCallerBody(callOf(now, UNLIMITED_MEMORY), 100);
     setImmediate(() => now.destroy());
     await expect(reading).rejects.toMatchObject(MALFORMED);
-    await expect(readCallerBody(callOf(now, UNCOUNTED), 100)).rejects.toMatchObject(MALFORMED);
+    await expect(readCallerBody(callOf(now, UNLIMITED_MEMORY), 100)).rejects.toMatchObject(MALFORMED);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import { UNCOUNTED } from "../../src/memory/memory-lease.js";
+import { UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
 import { RunTransforms } from "../../src/proxy/run-transforms.js";
 import type { Transform } from "../../src/proxy/transform.js";
 
@@ -44,7 +44,7 @@ describe("the transforms of one direction", () => {
       (): Transform => ({ type: "code", code: "", isTypeGiven: true, runtime: undefined }),
     );
     const request = { method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") };
-    const call = { signal: new AbortController().signal, memory: UNCOUNTED };
+    const call = { signal: new AbortController().signal, memory: UNLIMITED_MEMORY };
     const outcome = await transforms
       .request({ tenantId, context: NO_CONTEXT, proxy }, steps, request, call)
       .catch((error: unknown) => error);

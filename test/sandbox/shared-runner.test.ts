@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { RunnerForAll } from "../../src/processes/runner-for-all.js";
+import { SharedRunnerHost } from "../../src/processes/shared-runner-host.js";
 import type { CodeSource } from "../../src/sandbox/run.js";
 import type { SharedRunnerPlace } from "../../src/sandbox/shared-runner.js";
 import { exporting, type OpenSandbox, openSandbox, tenant } from "./support/open-sandbox.js";
 
 /** The sandboxes of two processes that use one runner. */
 class Processes implements AsyncDisposable {
-  readonly runner = new RunnerForAll({ threads: 2, kill: { graceMs: 100 } }, { warn: () => {} });
+  readonly runner = new SharedRunnerHost({ threads: 2, kill: { graceMs: 100 } }, { warn: () => {} });
   readonly #counting: ((source: CodeSource) => void)[] = [];
   readonly first = this.#open(0);
   readonly second = this.#open(1);

@@ -5,7 +5,7 @@ import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { insertApplicationKey } from "../../src/store/application-keys.js";
 import { SHARED_LIMITS } from "../../src/store/batch-limits.js";
 import { ConnectionSlot } from "../../src/store/connection-slot.js";
-import { troubleOf } from "../../src/store/database-error.js";
+import { classifyFailure } from "../../src/store/database-error.js";
 import { defineStatement } from "../../src/store/statement.js";
 import { TransactionBatcher } from "../../src/store/transaction-batcher.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -33,7 +33,7 @@ describe("an error that does not come from PostgreSQL", () => {
     ["the certificate is missing", failed({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" })],
     ["the client ended the connection", failed({ code: "CONNECTION_DESTROYED" })],
   ])("is a connection error if %s", (_, error) => {
-    expect(troubleOf(error)).toBe("connection");
+    expect(classifyFailure(error)).toBe("connection");
   });
 
   it.each([
@@ -41,7 +41,7 @@ describe("an error that does not come from PostgreSQL", () => {
     ["an answer cannot be read", new RangeError("too large")],
     ["the thrown value is not an error", "thrown"],
   ])("is not a connection error if %s", (_, error) => {
-    expect(troubleOf(error)).toBe("other");
+    expect(classifyFailure(error)).toBe("other");
   });
 });
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
 import { connect, type Sql } from "../../src/store/connect.js";
-import { Lease, underLease } from "../../src/store/lease.js";
+import { Lease, withLease } from "../../src/store/lease.js";
 import { migrate, pendingMigrations } from "../../src/store/migrate.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
@@ -241,14 +241,14 @@ describe("a lease", () => {
 
   it("is released if the work under it fails, and lets one at a time work", async () => {
     const work = newUuid();
-    const failing = underLease(address, work, 60, async () => {
+    const failing = withLease(address, work, 60, async () => {
       throw new Error("failed");
     });
     await expect(failing).rejects.toThrow("failed");
     let working = 0;
     const most = await Promise.all(
       Array.from({ length: 3 }, () =>
-        underLease(address, work, 60, async () => {
+        withLease(address, work, 60, async () => {
           working += 1;
           const now = working;
           await pause(20);

@@ -3,7 +3,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { deleteDueInvitations } from "../../src/store/invitations.js";
-import { REMOVED_AT_ONCE } from "../../src/store/removal.js";
+import { ROWS_PER_REMOVAL } from "../../src/store/removal.js";
 import { deleteDueCvc } from "../../src/store/token-cvc.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
@@ -21,7 +21,7 @@ afterAll(async () => {
 it("removes the longest expired rows first, up to a limit, and leaves all others", async () => {
   const tenantId = newTenantId();
   const other = newTenantId();
-  const due = REMOVED_AT_ONCE + 300;
+  const due = ROWS_PER_REMOVAL + 300;
   for (const of of [tenantId, other]) {
     await stored.asTenant(
       of,
@@ -32,7 +32,7 @@ it("removes the longest expired rows first, up to a limit, and leaves all others
   const remove = () => database.bulk.run(tenantId, "unguarded", (tx) => tx.query(deleteDueCvc, "due"));
   const left = async (of: typeof tenantId, like: string) =>
     (await stored.asTenant(of, `select 1 from token_cvc where token_id like '${like}'`)).length;
-  expect(await remove()).toBe(REMOVED_AT_ONCE);
+  expect(await remove()).toBe(ROWS_PER_REMOVAL);
   expect(await left(tenantId, "over-%")).toBe(300);
   expect(await left(tenantId, "over-300")).toBe(1);
   expect([await remove(), await remove()]).toEqual([300, 0]);

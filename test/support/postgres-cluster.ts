@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { connect, type Sql } from "../../src/store/connect.js";
 import { installedPackage } from "../../src/store/embedded/bundled-postgres.js";
-import { type DataLocation, locateData, makeDataDirectory } from "../../src/store/embedded/data-location.js";
+import { createDataDirectory, type DataLocation, locateData } from "../../src/store/embedded/data-location.js";
 import { findPostgres } from "../../src/store/embedded/find-postgres.js";
 import type { PostgresPrograms } from "../../src/store/embedded/postgres-programs.js";
 import { childEnvironment } from "../../src/store/embedded/server-settings.js";
@@ -73,7 +73,7 @@ export class PostgresCluster implements AsyncDisposable {
   }: ClusterOptions = {}): Promise<PostgresCluster> {
     const directory = newDirectory({ onDisk });
     const location = await locateData(join(directory, "cluster"));
-    await makeDataDirectory(location);
+    await createDataDirectory(location);
     const found = binaries === "bundled" ? await bundledPostgres(location) : await systemPostgres(location);
     const cluster = new PostgresCluster(directory, await freePort(), location, found, settings);
     for (const [name, content] of Object.entries(files)) cluster.#give(join(directory, name), content);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { inject, vi } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
-import { makeOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
+import { createOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
 import { textOf } from "./mail.js";
 import type { Answer } from "./rest.js";
 import { withVault } from "./tenant.js";
@@ -123,7 +123,7 @@ export async function operatorLink(
     const keys = await vault.keyring.of(tenantId);
     const member = await vault.database.ordinary.run(tenantId, "unguarded", (tx) => memberWithAddress(tx, keys, email));
     if (!member) throw new Error(`${email} is no member`);
-    return (await makeOperatorLink(vault, tenantId, member.id)).reveal();
+    return (await createOperatorLink(vault, tenantId, member.id)).reveal();
   });
 }
 

@@ -9,7 +9,7 @@ import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import type { TenantId, Uuid } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
 import { createKeyFile } from "../../src/crypto/key-file.js";
-import { makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
+import { createCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { SealBroken } from "../../src/crypto/sealed.js";
 import type { Sensitive } from "../../src/crypto/sensitive.js";
 import { requiresSeals } from "../../src/crypto/tenant-keys.js";
@@ -48,7 +48,7 @@ beforeAll(async () => {
   stored = await startDatabase();
   database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
   root = await createKeyFile(join(stored.dataDir, "..", "root.key"));
-  await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
+  await insertRootKey(stored.owner, { id: root.id, check_value: await createCheckValue(root) });
   ({ tenantId, managementKey } = await provisionTenant(database, root, { name: "T", ownerEmail: "a@example.com" }));
   await makeOlder();
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { createKeyFile, readKeyFile } from "../../src/crypto/key-file.js";
-import { makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
+import { createCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { RootKeys } from "../../src/crypto/root-keys.js";
 import type { Sensitive } from "../../src/crypto/sensitive.js";
 import { splitRootKey } from "../../src/crypto/shares.js";
@@ -83,7 +83,7 @@ describe("replacing the root key", () => {
     stored = await startDatabase();
     keyFile = join(stored.dataDir, "..", "root.key");
     const root = await createKeyFile(keyFile);
-    await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
+    await insertRootKey(stored.owner, { id: root.id, check_value: await createCheckValue(root) });
     database = openDatabase({
       address: stored.address,
       sharedConnections: 2,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TenantId } from "../../src/base/ids.js";
 import { LocalRootKey } from "../../src/crypto/local-root-key.js";
-import { makeCheckValue, type RootKey } from "../../src/crypto/root-key.js";
+import { createCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { keyRotationsJob } from "../../src/jobs/key-rotations.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
@@ -26,7 +26,7 @@ beforeAll(async () => {
   database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
   root = newRoot();
   known.set(root.id, root);
-  await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
+  await insertRootKey(stored.owner, { id: root.id, check_value: await createCheckValue(root) });
 });
 afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
@@ -39,7 +39,7 @@ async function newTenant(): Promise<TenantId> {
 
 async function replaceRoot(): Promise<RootKey> {
   const added = newRoot();
-  await supersedeRootKeys(stored.owner, { id: added.id, check_value: await makeCheckValue(added) });
+  await supersedeRootKeys(stored.owner, { id: added.id, check_value: await createCheckValue(added) });
   known.set(added.id, added);
   root = added;
   return added;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LocalRootKey } from "../../src/crypto/local-root-key.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { splitRootKey } from "../../src/crypto/shares.js";
-import { type NeededKey, ShareCollector, type UnsealedKey } from "../../src/vault/unsealing.js";
+import { type KeyInShares, ShareCollector, type UnsealedKey } from "../../src/vault/unsealing.js";
 
 const ID = "00112233445566ff";
 const newKey = () => new LocalRootKey(ID, new Sensitive(randomBytes(32)));
@@ -12,7 +12,7 @@ const newKey = () => new LocalRootKey(ID, new Sensitive(randomBytes(32)));
 function collectorFor(key: LocalRootKey) {
   const found: UnsealedKey[] = [];
   const secret = key.export().reveal().toString("hex");
-  const needed: NeededKey = {
+  const needed: KeyInShares = {
     ...{ id: ID, threshold: undefined, isReplaced: false },
     fits: async (other) => other instanceof LocalRootKey && other.export().reveal().toString("hex") === secret,
   };

@@ -2,13 +2,13 @@ import { type DescField, type DescMessage, getOption, type Message, ScalarType }
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { rest_message } from "../../../gen/cloakroom/v1/options_pb.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
-import { isJsonObject, type Json, setOwn } from "../../base/json.js";
-import { type FieldNames, meantField, objectionsTo } from "../../base/unknown-fields.js";
+import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
+import { type FieldNames, suggestedField, unknownFieldFaults } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
 import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
 import { restFields, restName } from "./field-name.js";
 
-/** Reads a message from JSON. Unknown fields are ignored unless {@link objectionsTo} objects. */
+/** Reads a message from JSON. Unknown fields are ignored unless {@link unknownFieldFaults} objects. */
 export type JsonReader = (json: Json) => Message;
 
 /**
@@ -91,11 +91,11 @@ function messageReader(desc: DescMessage, known: Map<string, ReadMessage>): Read
       const value = readValue(sent, within(place, name), faults);
       if (value !== undefined) message[localName] = value;
     }
-    for (const [name, text] of unread > 0 ? objectionsTo(json, names) : []) {
+    for (const [name, text] of unread > 0 ? unknownFieldFaults(json, names) : []) {
       fail(faults, within(place, name), text);
       if (place === "") continue;
       // Read as the field that was meant: a misspelt field of an entry is not also reported as missing.
-      const meant = meantField(name, names.known);
+      const meant = suggestedField(name, names.known);
       const field = fields.find((known) => known.name === meant);
       const value = field?.read(json[name] ?? null, within(place, name), faults);
       if (field && value !== undefined) message[field.localName] = value;
@@ -127,7 +127,7 @@ function valueReader(field: DescField, known: Map<string, ReadMessage>): ReadVal
       const map: Record<string, unknown> = {};
       for (const [key, item] of entries) {
         const value = readItem(item, `${place}.${key}`, faults);
-        if (value !== undefined) setOwn(map, key, value);
+        if (value !== undefined) setOwnProperty(map, key, value);
       }
       return map;
     };

@@ -1,5 +1,5 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { isJsonObject, type Json, setOwn } from "../../base/json.js";
+import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 
 /** Reports an invalid parameter. */
 export type Report = (name: string, text: string) => void;
@@ -62,7 +62,7 @@ function readMapParameter(
   report: Report,
 ): void {
   for (const [key, value] of pairsOf(field, name, text, report)) {
-    if (!Object.hasOwn(map, key)) setOwn(map, key, value);
+    if (!Object.hasOwn(map, key)) setOwnProperty(map, key, value);
   }
 }
 

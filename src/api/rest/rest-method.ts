@@ -13,7 +13,7 @@ import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
 import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
-import { isJsonObject, type Json, setOwn } from "../../base/json.js";
+import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
 import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
@@ -112,7 +112,7 @@ function withoutRoot(fault: Fault, root: string): Fault {
   const fields: Record<string, readonly string[]> = {};
   for (const [name, texts] of Object.entries(fault.fields)) {
     const below = name.startsWith(root) ? /^(?:\.|(?=\[))(.+)$/.exec(name.slice(root.length))?.[1] : undefined;
-    setOwn(fields, below ?? (name === root ? "body" : name), texts);
+    setOwnProperty(fields, below ?? (name === root ? "body" : name), texts);
   }
   const { code, retryAfter, cause } = fault;
   const message = fault.message === invalidFields(fault.fields).message ? invalidFields(fields).message : fault.message;

@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
+import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
 import { auditOf } from "../audit-of.js";
@@ -114,9 +114,9 @@ async function answer(
 
 /** The bytes of a large text, in a turn of the event loop of their own: the framework would encode it twice. */
 async function encoded(text: string): Promise<Buffer> {
-  await afterOthers(text.length);
+  await yieldToEventLoop(text.length);
   const bytes = Buffer.from(text);
-  await afterOthers(bytes.length);
+  await yieldToEventLoop(bytes.length);
   return bytes;
 }
 

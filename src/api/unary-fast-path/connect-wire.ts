@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
 import { countMembers } from "../../base/json-structure.js";
+import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { checkJsonBytes, malformed, readJsonBytes } from "../json-text.js";
 import { readMessageJson } from "../json-type-faults.js";
@@ -38,7 +38,7 @@ const JSON_TEXT: UnaryWire = {
   read: readJson,
   async answer(response, type, message) {
     const text = toJsonString(type, message);
-    if (isLarge(text.length)) await afterOthers(text.length);
+    if (isLarge(text.length)) await yieldToEventLoop(text.length);
     send(response, 200, "application/json", Buffer.from(text));
   },
 };
@@ -75,7 +75,7 @@ async function readJson(type: DescMessage, body: Buffer, mostBytes: number): Pro
 async function parseLarge(type: DescMessage, body: Buffer): Promise<Message> {
   const json = await readJsonBytes(body);
   if (membersOf(json) !== countMembers(body)) throw malformed("must be a valid message");
-  await afterOthers(body.length);
+  await yieldToEventLoop(body.length);
   return readLargeJson(type, json, body.length, JSON_OPTIONS);
 }
 

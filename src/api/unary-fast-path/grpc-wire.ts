@@ -3,8 +3,8 @@ import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
-import { afterOthers, isLarge } from "../../base/after-others.js";
 import { Fault } from "../../base/fault.js";
+import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { RECURSION_LIMIT } from "../idempotency.js";
 import { malformed } from "../json-text.js";
@@ -102,9 +102,9 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
 /** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
 export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
   const large = isLarge(bytes.length);
-  if (large) await afterOthers(bytes.length);
+  if (large) await yieldToEventLoop(bytes.length);
   requireBoundedMessage(type, bytes);
-  if (large) await afterOthers(bytes.length);
+  if (large) await yieldToEventLoop(bytes.length);
   try {
     if (large) return await readLargeBinary(type, bytes);
     return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });

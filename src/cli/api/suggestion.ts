@@ -4,7 +4,7 @@ const MOST_EDITS = 2;
 /** The candidate that a misspelled word most likely means; undefined if none is close or begins with it. */
 export function suggestionFor(word: string, candidates: readonly string[]): string | undefined {
   const rated = candidates
-    .map((candidate) => ({ candidate, edits: editsBetween(word, candidate) }))
+    .map((candidate) => ({ candidate, edits: editDistance(word, candidate) }))
     // In a short word, two edits change too much of it.
     .filter(({ edits }) => edits <= Math.min(MOST_EDITS, Math.floor(word.length / 2)))
     .toSorted((one, other) => one.edits - other.edits);
@@ -12,7 +12,7 @@ export function suggestionFor(word: string, candidates: readonly string[]): stri
 }
 
 /** The Damerau-Levenshtein distance of two words, with swaps of neighbours as one edit. */
-export function editsBetween(one: string, other: string): number {
+export function editDistance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
   for (let row = 1; row <= one.length; row += 1) {

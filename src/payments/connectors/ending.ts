@@ -1,5 +1,5 @@
 import { type ErrorCode, isDecline } from "../error-code.js";
-import type { FollowUpOutcome, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
+import type { FollowUpOutcome, PaymentState, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
 
 /** Details of a refusal besides its reason. */
 export interface RefusalDetail {
@@ -9,7 +9,7 @@ export interface RefusalDetail {
 }
 
 /** The end of an authorization that did not succeed: declined or failed, depending on its code. */
-export function ended(errorCode: ErrorCode, detail: RefusalDetail): PaymentStanding {
+export function ended(errorCode: ErrorCode, detail: RefusalDetail): PaymentState {
   return { kind: isDecline(errorCode) ? "declined" : "failed", errorCode, ...detail };
 }
 

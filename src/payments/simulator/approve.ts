@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { base62Of, isGenuine, type PresentedAddress, readAddress } from "../addresses.js";
+import { base62Of, isAuthenticAddress, type PresentedAddress, readAddress } from "../addresses.js";
 import type { Books } from "./books.js";
 import { approved, type Page } from "./ledger.js";
 import type { SendWebhook } from "./simulator.js";
@@ -92,6 +92,6 @@ export class SimulatedApprovals {
     const presented: PresentedAddress | undefined = readAddress(address);
     if (!presented) return undefined;
     const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isGenuine(keys, "simulator-approval", presented) ? presented : undefined;
+    return keys && isAuthenticAddress(keys, "simulator-approval", presented) ? presented : undefined;
   }
 }

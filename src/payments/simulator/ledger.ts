@@ -16,13 +16,13 @@ export interface Entry {
 }
 
 /** The simulated bank's state of a payment, besides its entries. */
-export type Stand =
+export type BankState =
   /** The request was lost on its way to the bank: a look-up finds nothing. */
   "lost" | "approved" | "awaiting_buyer" | "declined" | "failed";
 
 /** One payment in the simulator's books. Holds no card. */
 export interface Page {
-  readonly stand: Stand;
+  readonly stand: BankState;
   readonly amount: number;
   readonly currency: string;
   readonly intent: Intent;

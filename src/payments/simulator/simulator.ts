@@ -15,9 +15,9 @@ import type { WebhookDelivery, WebhookReading } from "../webhook.js";
 import type { Books } from "./books.js";
 import { decide } from "./decide.js";
 import { type Entry, entryOf, type Page, totalOf } from "./ledger.js";
+import { codesOf, paymentStateOf, simulatorId } from "./payment-state.js";
 import type { Change } from "./post.js";
 import { type Behaviour, behaviourOf } from "./rules.js";
-import { codesOf, simulatorId, standingOf } from "./standing.js";
 import { readSimulatorWebhook } from "./webhook.js";
 
 /** The page where a buyer approves a simulated payment. */
@@ -132,7 +132,7 @@ export class Simulator implements Connector {
 
   async #standing(context: ConnectorContext, reference: string, page: Page) {
     const url = page.stand === "awaiting_buyer" ? await this.#approvalPage(context.tenantId, reference) : "";
-    return standingOf(reference, page, context.now.getTime(), url);
+    return paymentStateOf(reference, page, context.now.getTime(), url);
   }
 
   /**

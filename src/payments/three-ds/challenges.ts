@@ -2,7 +2,7 @@ import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Database } from "../../store/database.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { isGenuine, readAddress, writeAddress } from "../addresses.js";
+import { isAuthenticAddress, readAddress, writeAddress } from "../addresses.js";
 import type { ThreeDSDirectory } from "./directory.js";
 import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
@@ -43,6 +43,6 @@ export class SimulatedChallenges {
     const presented = readAddress(address);
     if (!presented) return undefined;
     const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isGenuine(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
+    return keys && isAuthenticAddress(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
   }
 }

@@ -2,7 +2,7 @@ import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import { boundTo, open, type SealedPlace, seal } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { BOUND } from "../../store/sealed-rows.js";
+import { BOUND_COLUMNS } from "../../store/sealed-rows.js";
 import type { ThreeDSSessionRow } from "../../store/three-ds-sessions.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
@@ -68,8 +68,8 @@ export function sealSession(keys: TenantKeys, tenantId: TenantId, session: Three
   return seal(keys.data, place, Buffer.from(JSON.stringify(record)));
 }
 
-type SessionPlace = Pick<ThreeDSSessionRow, "id" | (typeof BOUND.three_ds_sessions)[number]>;
+type SessionPlace = Pick<ThreeDSSessionRow, "id" | (typeof BOUND_COLUMNS.three_ds_sessions)[number]>;
 
 function placeOf(tenantId: TenantId, row: SessionPlace): SealedPlace {
-  return { tenantId, entity: row.id, field: "three_ds_session", bound: boundTo(row, BOUND.three_ds_sessions) };
+  return { tenantId, entity: row.id, field: "three_ds_session", bound: boundTo(row, BOUND_COLUMNS.three_ds_sessions) };
 }

@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from "node:stream";
 import { Fault } from "../../base/fault.js";
+import type { Decompression } from "./decompression.js";
 import { ReferenceScanner } from "./reference-scanner.js";
-import type { Unpacking } from "./unpacking.js";
 
 /** Passes a body through unchanged, and aborts it before any forbidden byte leaves. */
 export abstract class GuardedStream extends Transform {
@@ -49,11 +49,11 @@ export class GuardedBody extends GuardedStream {
 /**
  * Guards the rest of a compressed body by its content. A chunk passes once everything that it unpacks to was searched.
  */
-export class GuardedPackedBody extends GuardedStream {
-  readonly #unpacking: Unpacking;
+export class GuardedCompressedBody extends GuardedStream {
+  readonly #unpacking: Decompression;
 
   /** @param unpacking has searched the body so far. */
-  constructor(unpacking: Unpacking) {
+  constructor(unpacking: Decompression) {
     super();
     this.#unpacking = unpacking;
   }

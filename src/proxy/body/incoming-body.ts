@@ -8,7 +8,7 @@ export const MAX_BUFFERED = 5 * 1024 * 1024;
 export const HEAD = 64 * 1024;
 
 /** @throws {Fault} as {@link readCallerHead}. */
-export function readBegun({ body, headers, memory }: CallerBody): Promise<BodyHead> {
+export function readBodyHead({ body, headers, memory }: CallerBody): Promise<BodyHead> {
   return readCallerHead(body, memory, HEAD, announcedIn(headers));
 }
 

@@ -42,7 +42,7 @@ function wideEncoding(inOrder: (bytes: Buffer) => Buffer): Encoding {
 }
 
 /** Whether bytes have a reference in UTF-16, where references cannot be replaced. */
-export function hasWideReference(bytes: Buffer): boolean {
+export function hasUtf16Reference(bytes: Buffer): boolean {
   // UTF-8 text has no zeros, and almost every body is UTF-8.
   return bytes.includes(0) && ENCODINGS.slice(1).some((encoding) => search(bytes, encoding).isFound);
 }

@@ -8,11 +8,11 @@ import { headerValues } from "../forward.js";
 import type { RequestReferences } from "../references.js";
 import { placesInBegunText } from "../splice/plain.js";
 import { GuardedBody } from "./guarded-body.js";
-import { HEAD, isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
+import { HEAD, isSentInPieces, MAX_BUFFERED, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil } from "./reference-scanner.js";
 import { beginsLikeText, searchBytes } from "./search-bytes.js";
-import { searchPacked } from "./search-packed.js";
+import { searchCompressed } from "./search-compressed.js";
 import { SearchedMultipart } from "./searched-multipart.js";
 
 /**
@@ -30,7 +30,7 @@ export async function searchBody(
 ): Promise<OutgoingBody> {
   const contentType = singleContentType(incoming.headers);
   const codings = headerValues(incoming.headers, "content-encoding").flatMap(contentCodingsOf);
-  if (codings.length > 0) return searchPacked(incoming, codings, isWhole);
+  if (codings.length > 0) return searchCompressed(incoming, codings, isWhole);
   const format = bodyFormatOf(contentType);
   const head = await readFor(incoming, format, isWhole);
   if (!head.rest) {
@@ -61,7 +61,7 @@ async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolea
   const { headers, memory } = incoming;
   if (isWhole || format.kind === "text")
     return { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined };
-  const begun = await readBegun(incoming);
+  const begun = await readBodyHead(incoming);
   const length = announcedIn(headers);
   const isLarge = (length ?? 0) > MAX_BUFFERED || memory.allowance.maxBytes < MAX_BUFFERED;
   if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))

@@ -5,7 +5,7 @@ import type { RequestReferences } from "../references.js";
 import { placesInBytes } from "../splice/bytes.js";
 import { type FindPlaces, UnwritableValue } from "../splice/place.js";
 import { placesInUntypedText } from "../splice/plain.js";
-import { hasWideReference } from "./reference-scanner.js";
+import { hasUtf16Reference } from "./reference-scanner.js";
 
 /** Bytes of a body, or of a part of one, that are searched for expressions. */
 export interface SearchedBytes {
@@ -25,7 +25,7 @@ export interface SearchedBytes {
 export function searchBytes(references: RequestReferences, searched: SearchedBytes): void {
   const { bytes, format, contentType } = searched;
   if (bytes.length === 0) return;
-  if (hasWideReference(bytes)) throw invalid("body", `must be UTF-8 to hold references${inPart(searched)}`);
+  if (hasUtf16Reference(bytes)) throw invalid("body", `must be UTF-8 to hold references${inPart(searched)}`);
   const isText = isUtf8(bytes);
   if (format.kind === "unknown") {
     if (isText && looksLikeText(bytes)) searchText(references, searched, placesInUntypedText);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, type DatabaseAddress, type Sql } from "../connect.js";
-import { SCHEMA_LEASE, underLease } from "../lease.js";
+import { SCHEMA_LEASE, withLease } from "../lease.js";
 import { retryingLocks } from "../lock-retries.js";
 import { DatabaseSetupError } from "../roles.js";
 import { askNodes } from "./ask-nodes.js";
@@ -42,7 +42,7 @@ export async function distribute(
     await requireAnswers(sql, cluster);
     const { moves } = distributionSteps(await listPlacements(sql));
     if (moves.length > 0) await requireAlone(sql);
-    return underLease(address, SCHEMA_LEASE, LEASE_SECONDS, async () => {
+    return withLease(address, SCHEMA_LEASE, LEASE_SECONDS, async () => {
       await ensureNodeRoles(address, sql);
       const moved = await runSteps(sql, distributionSteps(await listPlacements(sql), shards), announce);
       return { cluster, moved, placements: await listPlacements(sql) };

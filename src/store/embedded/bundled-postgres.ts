@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "../database-error.js";
-import { isUsable, type PostgresPrograms, tryPrograms, type Unusable } from "./postgres-programs.js";
+import { isUsable, type PostgresPrograms, probePrograms, type Unusable } from "./postgres-programs.js";
 import type { ServerAccount } from "./server-account.js";
 
 /** The name prefix of copies in the data directory. The package's version follows. */
@@ -51,7 +51,7 @@ export async function removeOldCopies({ postgres }: PostgresPrograms, dataDir: s
 
 async function tryPackage(packageDir: string, account: ServerAccount): Promise<PostgresPrograms | Unusable> {
   await makeLinks(packageDir);
-  return tryPrograms(join(packageDir, "native", "bin"), account);
+  return probePrograms(join(packageDir, "native", "bin"), account);
 }
 
 /**

@@ -8,7 +8,7 @@ import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import {
   accountForRoot,
   accountOf,
-  closedParent,
+  inaccessibleParent,
   mayEnter,
   ownAccount,
   runsAsRoot,
@@ -48,7 +48,7 @@ export async function locateData(requested: string): Promise<DataLocation> {
  * Creates the data directory. PostgreSQL's account must be able to pass through it; the files inside are protected by
  * their own modes.
  */
-export async function makeDataDirectory({ dataDir, account }: DataLocation): Promise<void> {
+export async function createDataDirectory({ dataDir, account }: DataLocation): Promise<void> {
   const firstMade = await mkdir(dataDir, { recursive: true, mode: 0o700 });
   if (!runsAsRoot()) return;
   for (let made = dataDir; firstMade !== undefined && made.length >= firstMade.length; made = dirname(made)) {
@@ -83,7 +83,7 @@ async function locateAsRoot(requested: string): Promise<DataLocation> {
     if (owner === undefined) continue;
     // A database that belongs to root was copied or restored; the start gives it to the usual account.
     const account = await (owner.uid === 0 ? accountForRoot() : accountOf(owner));
-    const closed = await closedParent(dataDir, account);
+    const closed = await inaccessibleParent(dataDir, account);
     if (closed !== undefined) {
       throw new EmbeddedDatabaseError(
         `The database in ${dataDir} is out of reach for ${account.label}, who runs PostgreSQL: ${closed} is closed to that user.\n` +
@@ -93,7 +93,7 @@ async function locateAsRoot(requested: string): Promise<DataLocation> {
     return { dataDir, account, notice: noticeOf(requested, dataDir, account) };
   }
   const account = await accountForRoot();
-  const dataDir = (await closedParent(requested, account)) === undefined ? requested : relocated;
+  const dataDir = (await inaccessibleParent(requested, account)) === undefined ? requested : relocated;
   return { dataDir, account, notice: noticeOf(requested, dataDir, account) };
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { majorsIn } from "./cluster.js";
-import { type DataLocation, locateData, makeDataDirectory } from "./data-location.js";
+import { createDataDirectory, type DataLocation, locateData } from "./data-location.js";
 import { DirectoryLock, describeServer, isLocked, removeServerFile, writeServerFile } from "./directory-lock.js";
 import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-error.js";
 import { signalServer } from "./postgres-server.js";
@@ -12,7 +12,7 @@ import {
   type EmbeddedConnection,
   findDatabase,
   type RunningDatabase,
-  SocketHidden,
+  SocketUnreachable,
   START_TIMEOUT_MS,
   startDatabase,
   stopDatabase,
@@ -80,7 +80,7 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
     const location = await locateData(options.dataDir);
     const { dataDir } = location;
     if (location.notice !== undefined) options.announce(location.notice);
-    await makeDataDirectory(location);
+    await createDataDirectory(location);
     const lock = await tryFor(PROBE_MS, () => DirectoryLock.tryTake(dataDir, "cloakroom.lock"));
     if (!lock) throw inUse(dataDir);
     const release = () => {
@@ -121,7 +121,7 @@ export async function shareEmbeddedDatabase(options: CommandOptions): Promise<Em
     // A first server that is creating the database has taken its lock.
     const mayExist = (await majorsIn(dataDir)).length > 0 || existsSync(join(dataDir, "cloakroom.lock"));
     if (!options.mayCreate && !mayExist) throw noVault(dataDir);
-    await makeDataDirectory(location);
+    await createDataDirectory(location);
     const running = await findOrStart("command", location, options);
     if (running.isNew && location.notice !== undefined) options.announce(location.notice);
     // If PostgreSQL dies, a server must not wait for this command before it starts PostgreSQL again.
@@ -174,7 +174,7 @@ async function tryToFindOrStart(
   using startLock = DirectoryLock.tryTake(dataDir, "start.lock");
   if (!startLock) return "starting";
   let running = await findDatabase(dataDir, announce).catch((error: unknown) => {
-    const isOfServer = error instanceof SocketHidden && role === "command" && isLocked(dataDir, "cloakroom.lock");
+    const isOfServer = error instanceof SocketUnreachable && role === "command" && isLocked(dataDir, "cloakroom.lock");
     throw isOfServer ? unreachable(role, dataDir) : error;
   });
   if (!running) {

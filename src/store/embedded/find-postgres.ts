@@ -4,7 +4,7 @@ import { bundledPostgres } from "./bundled-postgres.js";
 import { majorsIn } from "./cluster.js";
 import type { DataLocation } from "./data-location.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
-import { isUsable, type PostgresPrograms, tryPrograms, type Unusable } from "./postgres-programs.js";
+import { isUsable, type PostgresPrograms, probePrograms, type Unusable } from "./postgres-programs.js";
 
 /** The major versions that Cloakroom's SQL runs on, preferred one first. */
 const SUPPORTED_MAJORS = [18, 17, 16, 15];
@@ -36,7 +36,7 @@ export async function findPostgres(
   if (isUsable(bundled) && (present ?? bundled.major) === bundled.major) return bundled;
   for (const directory of systemDirectories) {
     if (!["postgres", "initdb"].every((name) => existsSync(join(directory, name)))) continue;
-    const system = await tryPrograms(directory, account);
+    const system = await probePrograms(directory, account);
     if (!isUsable(system) || !SUPPORTED_MAJORS.includes(system.major)) continue;
     if ((present ?? system.major) === system.major) return system;
   }

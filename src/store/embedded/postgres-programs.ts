@@ -22,7 +22,7 @@ export interface Unusable {
  * Runs `postgres --version` as the account. This shows whether it can be executed and finds its libraries, and its
  * version.
  */
-export function tryPrograms(bin: string, account: ServerAccount): Promise<PostgresPrograms | Unusable> {
+export function probePrograms(bin: string, account: ServerAccount): Promise<PostgresPrograms | Unusable> {
   const [postgres, initdb] = [join(bin, "postgres"), join(bin, "initdb")];
   return new Promise((resolve) => {
     const options = { ...account.spawnAs, cwd: "/", env: childEnvironment(), timeout: 30_000 };

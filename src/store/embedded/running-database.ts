@@ -20,7 +20,7 @@ import {
 import type { ServerAccount } from "./server-account.js";
 import { lastFailure, openLog, truncateLog } from "./server-log.js";
 import { availableMemory, serverSettings } from "./server-settings.js";
-import { makeSocketDirectory, PORT, removeSocketDirectory } from "./socket-directory.js";
+import { createSocketDirectory, PORT, removeSocketDirectory } from "./socket-directory.js";
 
 /** Options for postgres.js. */
 export interface EmbeddedConnection {
@@ -57,7 +57,7 @@ const POLL_MS = 10;
 const TRANSIENT = /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_\w+|CONNECT_TIMEOUT|57P0[123]|53300)$/;
 
 /** The server runs, but this process cannot reach its socket. */
-export class SocketHidden extends EmbeddedDatabaseError {}
+export class SocketUnreachable extends EmbeddedDatabaseError {}
 
 /**
  * Finds the server that already runs here: another process's, or one that outlived a killed process. Waits until it
@@ -120,7 +120,7 @@ async function tryToStart(
   account: ServerAccount,
   announce: Announce,
 ): Promise<Pick<RunningDatabase, "server" | "connection"> | string> {
-  const socketDirectory = await makeSocketDirectory(cluster.data, account);
+  const socketDirectory = await createSocketDirectory(cluster.data, account);
   await using log = await openLog(cluster.logFile);
   const { size: logStart } = await log.stat();
   const settings = serverSettings(socketDirectory, PORT, availableMemory());
@@ -194,7 +194,7 @@ function refused(code: string, cluster: Cluster): EmbeddedDatabaseError {
 }
 
 function hidden(pid: number, directory: string): EmbeddedDatabaseError {
-  return new SocketHidden(
+  return new SocketUnreachable(
     `PostgreSQL (pid ${pid}) runs, but its socket cannot be reached (${directory}; a private /tmp?).\n` +
       `Stop it and start again: kill -INT ${pid}`,
   );

@@ -56,10 +56,10 @@ export async function accountForRoot(): Promise<ServerAccount> {
 }
 
 /** The topmost parent directory of `path` that the account may not enter. Parents that do not exist yet count as open. */
-export async function closedParent(path: string, account: ServerAccount): Promise<string | undefined> {
+export async function inaccessibleParent(path: string, account: ServerAccount): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent === path) return undefined;
-  return (await closedParent(parent, account)) ?? ((await mayEnter(parent, account)) ? undefined : parent);
+  return (await inaccessibleParent(parent, account)) ?? ((await mayEnter(parent, account)) ? undefined : parent);
 }
 
 /** Checks the mode bits, because a process cannot ask for another uid. `spawn` drops supplementary groups. */

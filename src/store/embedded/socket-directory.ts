@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { codeOf } from "../database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
-import { closedParent, ownAccount, type ServerAccount } from "./server-account.js";
+import { inaccessibleParent, ownAccount, type ServerAccount } from "./server-account.js";
 
 /** The port only names the socket file: PostgreSQL does not listen on TCP. */
 export const PORT = 5432;
@@ -20,7 +20,7 @@ const LONGEST_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
  * removed when its user logs out. `postmaster.pid` names it for other processes.
  * @param data PostgreSQL's data directory, whose server is not running
  */
-export async function makeSocketDirectory(data: string, account: ServerAccount): Promise<string> {
+export async function createSocketDirectory(data: string, account: ServerAccount): Promise<string> {
   const parent = await parentDirectory(account);
   // Containers that share a temporary directory may have other volumes at the same path.
   const { dev, ino } = await stat(data);
@@ -51,7 +51,7 @@ async function parentDirectory(account: ServerAccount): Promise<string> {
     // PostgreSQL parses the setting as a list, in which commas and quotes have a meaning.
     const isPlain = /^[\w./+@-]+$/.test(parent);
     if (!isPlain || Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) continue;
-    if ((await closedParent(join(parent, "socket"), account)) === undefined) return parent;
+    if ((await inaccessibleParent(join(parent, "socket"), account)) === undefined) return parent;
   }
   throw new EmbeddedDatabaseError(
     `${account.label}, who runs PostgreSQL, has no directory for its socket. Set TMPDIR to a short path that this user may write to.`,

@@ -1,6 +1,6 @@
 import { invalid } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
-import { isJsonObject, type Json, type JsonObject, setOwn } from "../../base/json.js";
+import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../../base/json.js";
 
 /** The rule of one field of structured data. `check` returns the value to store, or undefined for an invalid one. */
 export interface FieldRule {
@@ -27,7 +27,7 @@ export function checkFields(data: Json, kind: string, rules: Readonly<Record<str
     if (given === null && !rule.required) continue;
     const value = given === null ? undefined : rule.check(given);
     if (value === undefined) faults.add(`data.${name}`, rule.expectation);
-    else setOwn(checked, name, value);
+    else setOwnProperty(checked, name, value);
   }
   for (const name of Object.keys(data)) {
     if (!Object.hasOwn(rules, name)) faults.add(`data.${name.slice(0, LONGEST_NAME)}`, `is not a field of a ${kind}`);

@@ -6,7 +6,7 @@ import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from ".
 import { type VaultVerdict, verifyVault } from "../../../src/audit/verify-vault.js";
 import { type TenantId, VAULT } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
-import { makeCheckValue } from "../../../src/crypto/root-key.js";
+import { createCheckValue } from "../../../src/crypto/root-key.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
 import { writeLog } from "../../../src/store/audit-logs.js";
 import { type Database, openDatabase } from "../../../src/store/database.js";
@@ -53,7 +53,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   const stored = await startDatabase();
   const databaseClock = hasMovableClock ? await movableClock(stored.owner) : undefined;
   const root = await createKeyFile(join(stored.dataDir, "..", "root.key"));
-  await insertRootKey(stored.owner, { id: root.id, check_value: await makeCheckValue(root) });
+  await insertRootKey(stored.owner, { id: root.id, check_value: await createCheckValue(root) });
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 6 * 60 * MINUTE;
   const clock = { time: start, now: () => clock.time };
   const opened: Database[] = [];

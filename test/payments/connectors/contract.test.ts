@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { PaymentStanding } from "../../../src/payments/outcome.js";
+import type { PaymentState } from "../../../src/payments/outcome.js";
 import type { PaymentReference } from "../../../src/payments/payment-request.js";
 import { agents, authorization, type Bench, card, contextOf, newReference } from "./bench.js";
 import { BENCHES } from "./benches.js";
@@ -281,7 +281,7 @@ function secretField(bench: Bench): string {
 
 function paymentOf(
   { reconciliationId, money, intent }: ReturnType<typeof authorization>,
-  standing: { readonly kind: string } | PaymentStanding,
+  standing: { readonly kind: string } | PaymentState,
 ): PaymentReference & { readonly providerId: string } {
   const providerId = "providerId" in standing ? standing.providerId : undefined;
   if (providerId === undefined) throw new Error("the service named no id");

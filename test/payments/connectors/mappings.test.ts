@@ -6,12 +6,12 @@ import { fromProviderAmount, toProviderAmount } from "../../../src/payments/amou
 import type { ConnectorContext } from "../../../src/payments/connector.js";
 import { adyenAddress } from "../../../src/payments/connectors/adyen/address.js";
 import { ADYEN_AMOUNTS } from "../../../src/payments/connectors/adyen/amounts.js";
-import { standingOf as adyenStanding } from "../../../src/payments/connectors/adyen/standing.js";
+import { paymentStateOf as adyenStanding } from "../../../src/payments/connectors/adyen/payment-state.js";
 import { checkoutcomAddress } from "../../../src/payments/connectors/checkoutcom/address.js";
 import { CHECKOUTCOM_AMOUNTS } from "../../../src/payments/connectors/checkoutcom/amounts.js";
-import { standingOf as checkoutStanding } from "../../../src/payments/connectors/checkoutcom/standing.js";
+import { paymentStateOf as checkoutStanding } from "../../../src/payments/connectors/checkoutcom/payment-state.js";
 import { STRIPE_AMOUNTS } from "../../../src/payments/connectors/stripe/amounts.js";
-import { standingOf as stripeStanding } from "../../../src/payments/connectors/stripe/standing.js";
+import { paymentStateOf as stripeStanding } from "../../../src/payments/connectors/stripe/payment-state.js";
 
 /** Each row: the caller's amount, the currency, and what each service receives; undefined: rejected. */
 type Sent = number | undefined;

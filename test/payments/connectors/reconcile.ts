@@ -1,4 +1,4 @@
-import type { AuthorizationOutcome, FollowUpOutcome, PaymentStanding } from "../../../src/payments/outcome.js";
+import type { AuthorizationOutcome, FollowUpOutcome, PaymentState } from "../../../src/payments/outcome.js";
 import type { AuthorizationRequest, PaymentReference } from "../../../src/payments/payment-request.js";
 import type { WebhookEvent } from "../../../src/payments/webhook.js";
 import { type Bench, contextOf } from "./bench.js";
@@ -6,7 +6,7 @@ import { type Bench, contextOf } from "./bench.js";
 const ROUNDS = 5;
 
 /** Completes an authorization as reconciliation does: deliver webhooks, look up, and only then send again. */
-export async function settle(bench: Bench, request: AuthorizationRequest): Promise<PaymentStanding> {
+export async function settle(bench: Bench, request: AuthorizationRequest): Promise<PaymentState> {
   const { connector } = bench;
   const { reconciliationId, money, intent } = request;
   let outcome: AuthorizationOutcome = await connector.authorize(contextOf(bench), request);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { completeUntil, hasWideReference, ReferenceScanner } from "../../../src/proxy/body/reference-scanner.js";
+import { completeUntil, hasUtf16Reference, ReferenceScanner } from "../../../src/proxy/body/reference-scanner.js";
 
 const ENCODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
   "UTF-8": (text) => Buffer.from(text),
@@ -116,9 +116,9 @@ describe("the beginning of a body", () => {
   });
 
   it("in UTF-16 is distinguished from bytes that merely contain zeros", () => {
-    expect(hasWideReference(Buffer.from("{{ abc }}", "utf16le"))).toBe(true);
-    expect(hasWideReference(Buffer.from("{{ abc }}"))).toBe(false);
-    expect(hasWideReference(Buffer.from("{{ abc }}\0"))).toBe(false);
-    expect(hasWideReference(Buffer.from("{{ a/b }}", "utf16le"))).toBe(false);
+    expect(hasUtf16Reference(Buffer.from("{{ abc }}", "utf16le"))).toBe(true);
+    expect(hasUtf16Reference(Buffer.from("{{ abc }}"))).toBe(false);
+    expect(hasUtf16Reference(Buffer.from("{{ abc }}\0"))).toBe(false);
+    expect(hasUtf16Reference(Buffer.from("{{ a/b }}", "utf16le"))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { closedParent, mayEnter, ownAccount } from "../../../src/store/embedded/server-account.js";
+import { inaccessibleParent, mayEnter, ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, scratch } from "./support/databases.js";
 
 const UID = 40_001;
@@ -29,14 +29,14 @@ describe("whether an account may enter", () => {
     const deep = join(top, "a", "b", "c");
     mkdirSync(deep, { recursive: true });
     const other = { ...own, uid: own.uid + 1, gid: own.gid + 1 };
-    expect(await closedParent(deep, other)).toBeUndefined();
+    expect(await inaccessibleParent(deep, other)).toBeUndefined();
     chmodSync(deep, 0o700);
-    expect(await closedParent(deep, other)).toBeUndefined();
+    expect(await inaccessibleParent(deep, other)).toBeUndefined();
     chmodSync(join(top, "a", "b"), 0o700);
-    expect(await closedParent(deep, other)).toBe(join(top, "a", "b"));
+    expect(await inaccessibleParent(deep, other)).toBe(join(top, "a", "b"));
     chmodSync(join(top, "a"), 0o700);
-    expect(await closedParent(deep, other)).toBe(join(top, "a"));
-    expect(await closedParent(deep, own)).toBeUndefined();
-    expect(await closedParent(join(top, "not", "made", "yet"), other)).toBeUndefined();
+    expect(await inaccessibleParent(deep, other)).toBe(join(top, "a"));
+    expect(await inaccessibleParent(deep, own)).toBeUndefined();
+    expect(await inaccessibleParent(join(top, "not", "made", "yet"), other)).toBeUndefined();
   });
 });

@@ -17,8 +17,8 @@ import { redacting } from "../redacting.js";
 import { adyenAddress } from "./address.js";
 import { ADYEN_AMOUNTS } from "./amounts.js";
 import { codesOfError, errorOf, isOpenError } from "./error.js";
+import { paymentStateOf } from "./payment-state.js";
 import { type AdyenAmount, AdyenRequests } from "./requests.js";
-import { standingOf } from "./standing.js";
 import { readAdyenWebhook } from "./webhook.js";
 
 const NO_ADDRESS: ProviderCodes = { rawDescription: "The connection has no usable live_endpoint_prefix." };
@@ -84,7 +84,7 @@ async function authorize(
       ? { kind: "unknown", codes }
       : ended(errorOf(body, status), { codes });
   }
-  const standing = standingOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
+  const standing = paymentStateOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
   if (standing.kind === "failed" && standing.errorCode === "invalid_operation") {
     // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancelByReference(request.reconciliationId, `${request.idempotencyKey}-x`));
@@ -137,7 +137,7 @@ async function finishApproval(
       ? payment.providerId !== undefined && textAt(body, "pspReference") === payment.providerId
       : reference === payment.reconciliationId;
   if (!isThis) return { kind: "unknown", codes: { rawCode: "another_payment" } };
-  return { kind: "found", standing: standingOf(body, { ...payment, isAfterApproval: true }) };
+  return { kind: "found", standing: paymentStateOf(body, { ...payment, isAfterApproval: true }) };
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../../base/json.js";
 import { fromProviderAmount } from "../../amount.js";
 import type { ConnectorContext } from "../../connector.js";
-import type { FollowUpOutcome, PaymentStanding } from "../../outcome.js";
+import type { FollowUpOutcome, PaymentState } from "../../outcome.js";
 import type { WebhookDelivery, WebhookEvent, WebhookReading } from "../../webhook.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended, refused } from "../ending.js";
@@ -111,7 +111,7 @@ function isSuccess(item: JsonObject): boolean {
   return item.success === "true" || item.success === true;
 }
 
-function authorisation(item: JsonObject, providerId: string | undefined): PaymentStanding {
+function authorisation(item: JsonObject, providerId: string | undefined): PaymentState {
   const reason = textAt(item, "reason");
   if (!isSuccess(item)) {
     return ended(errorOfReason(reason), { providerId, codes: { rawCode: reason, rawDescription: reason } });
@@ -125,7 +125,7 @@ function authorisation(item: JsonObject, providerId: string | undefined): Paymen
   return isSale ? { kind: "captured", ...known } : { kind: "authorized", ...known };
 }
 
-function lapsed(item: JsonObject, providerId: string): PaymentStanding {
+function lapsed(item: JsonObject, providerId: string): PaymentState {
   return { kind: "voided", providerId, expired: true, ...stated(item), ...at(item) };
 }
 

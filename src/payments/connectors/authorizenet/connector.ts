@@ -15,9 +15,9 @@ import { redacting } from "../redacting.js";
 import { sendsCvc } from "../sends-cvc.js";
 import { type Answer, ask } from "./answer.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
+import { codesOf, DUPLICATE, outcomeOf } from "./payment-state.js";
 import { errorOfMessage, errorOfReason } from "./reason-codes.js";
 import { AuthorizenetRequests } from "./requests.js";
-import { codesOf, DUPLICATE, outcomeOf } from "./standing.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";

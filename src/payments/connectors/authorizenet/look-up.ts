@@ -7,8 +7,8 @@ import type { ProviderCall } from "../../provider-http.js";
 import { refused } from "../ending.js";
 import { listAt, objectAt, textAt, valueAt } from "../read-json.js";
 import { type Answer, ask } from "./answer.js";
+import { paymentStateOf } from "./payment-state.js";
 import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";
-import { standingOf } from "./standing.js";
 
 const MOST_PAGES = 10;
 const HOUR_MS = 3_600_000;
@@ -59,7 +59,7 @@ export async function lookUpTransaction(
     if (answer.kind === "refused" && answer.code === "E00040") return { kind: "absent" };
     return answer.kind === "ok" ? unknown("unreadable_answer") : { kind: "unknown", codes: answer.codes };
   }
-  return { kind: "found", standing: standingOf(transaction, transId, payment.money.currency) };
+  return { kind: "found", standing: paymentStateOf(transaction, transId, payment.money.currency) };
 }
 
 /**

@@ -18,8 +18,8 @@ import { checkoutcomAddress } from "./address.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { codesOfError, errorOf } from "./error.js";
 import { findPayment, lookUpPayment } from "./look-up.js";
+import { paymentStateOf } from "./payment-state.js";
 import { CheckoutcomRequests } from "./requests.js";
-import { standingOf } from "./standing.js";
 import { readCheckoutcomWebhook } from "./webhook.js";
 
 const NO_ADDRESS: ProviderCodes = { rawDescription: "The connection's api_prefix is no part of a host name." };
@@ -84,7 +84,7 @@ async function authorize(
   if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
   if (status >= 400) return ended(errorOf(body, status), { codes: codesOfError(body, status) });
   const sentCvc = sendsCvc(request);
-  return standingOf(body, request.intent, sentCvc);
+  return paymentStateOf(body, request.intent, sentCvc);
 }
 
 /** Checkout.com accepts captures, voids and refunds; a look-up or a webhook reports their end. */

@@ -5,15 +5,15 @@ import type {
   FoundRefund,
   FoundRefusal,
   LookUpOutcome,
-  PaymentStanding,
+  PaymentState,
   Unknown,
 } from "../../outcome.js";
 import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";
+import { paymentStateOf, refusalOf } from "./payment-state.js";
 import type { CheckoutcomRequests } from "./requests.js";
-import { refusalOf, standingOf } from "./standing.js";
 
 /** Looks up the payment's state by its id, or by our reference if it has no id. */
 export async function lookUpPayment(
@@ -27,7 +27,7 @@ export async function lookUpPayment(
   if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
   if (reply.status === 404) return { kind: "absent" };
   if (reply.status >= 400) return { kind: "unknown", codes: codesOfError(reply.body, reply.status) };
-  const standing = standingOf(reply.body, payment.intent);
+  const standing = paymentStateOf(reply.body, payment.intent);
   const isHeld = standing.kind === "authorized" || standing.kind === "capturing";
   const actions = isHeld || standing.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
   if (actions === undefined) return { kind: "found", standing };
@@ -62,7 +62,7 @@ async function actionsOf(
 }
 
 /** A sale whose capture failed is authorized, and stays so. */
-function afterActions(standing: PaymentStanding, actions: readonly JsonObject[]): PaymentStanding {
+function afterActions(standing: PaymentState, actions: readonly JsonObject[]): PaymentState {
   if (standing.kind !== "capturing") return standing;
   const captures = actions.filter((action) => textAt(action, "type") === "Capture");
   if (captures.length === 0 || captures.some((action) => actionOutcome(action).kind !== "refused")) return standing;

@@ -16,9 +16,9 @@ import { sendsCvc } from "../sends-cvc.js";
 import { moneyAt, STRIPE_AMOUNTS } from "./amounts.js";
 import { codesOf, errorOf } from "./error.js";
 import { findIntent, lookUpIntent } from "./look-up.js";
+import { paymentStateOf } from "./payment-state.js";
 import { refundOutcome } from "./refund.js";
 import { StripeRequests } from "./requests.js";
-import { standingOf } from "./standing.js";
 import { readStripeWebhook } from "./webhook.js";
 
 const ADDRESS = "https://api.stripe.com";
@@ -54,7 +54,7 @@ async function authorize(
   if (reply.kind === "unknown") return reply;
   if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
   if (reply.status >= 400) return refusal(reply, request);
-  const standing = standingOf(reply.body, request.intent);
+  const standing = paymentStateOf(reply.body, request.intent);
   if (standing.kind === "failed" && standing.errorCode === "invalid_operation" && standing.providerId !== undefined) {
     // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancel(standing.providerId, `${request.idempotencyKey}-x`));
@@ -74,7 +74,7 @@ function isStillRunning({ status, body }: JsonReply & { kind: "json" }): boolean
 function refusal({ status, body }: JsonReply & { kind: "json" }, request: AuthorizationRequest): AuthorizationOutcome {
   const error = objectAt(body, "error");
   const intent = objectAt(error, "payment_intent");
-  const standing = intent && standingOf({ ...intent, last_payment_error: error ?? null }, request.intent);
+  const standing = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
   if (standing?.kind === "declined" || standing?.kind === "failed") return standing;
   return ended(errorOf(error, status), { codes: codesOf(error), providerId: textAt(intent, "id") });
 }

@@ -7,9 +7,9 @@ import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 import { codesOf } from "./error.js";
+import { paymentStateOf, restOf } from "./payment-state.js";
 import { isReturned, refundOutcome } from "./refund.js";
 import type { StripeRequests } from "./requests.js";
-import { restOf, standingOf } from "./standing.js";
 
 /** The search index may lag by this much; newer payments are found by listing. */
 const INDEX_LAG_S = 3_600;
@@ -31,7 +31,7 @@ export async function lookUpIntent(
   if (reply.kind === "unknown") return reply;
   if (reply.status === 404) return { kind: "absent" };
   if (reply.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
-  const standing = standingOf(reply.body, payment.intent);
+  const standing = paymentStateOf(reply.body, payment.intent);
   if (standing.kind !== "captured") return { kind: "found", standing };
   const listed = await listRefunds(requests, context, providerId);
   if (listed === undefined) return { kind: "found", standing };

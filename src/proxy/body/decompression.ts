@@ -24,7 +24,7 @@ const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string
   ["zstd", () => createZstdDecompress(CHUNK)],
 ]);
 
-export function isUnpackable(coding: string): boolean {
+export function canDecompress(coding: string): boolean {
   return DECODERS.has(coding);
 }
 
@@ -39,7 +39,7 @@ const MOST_RATIO = 100;
 const MOST_FRAMES = 100;
 
 /** Searches a compressed body for references, chunk by chunk, without keeping the result. */
-export class Unpacking {
+export class Decompression {
   readonly #coding: string;
   readonly #scanner = new ReferenceScanner();
   #decoder: Decoder | undefined;
@@ -48,7 +48,7 @@ export class Unpacking {
   #packed = 0;
   #unpacked = 0;
 
-  /** @param coding see {@link isUnpackable}. */
+  /** @param coding see {@link canDecompress}. */
   constructor(coding: string) {
     this.#coding = coding;
   }
@@ -106,7 +106,7 @@ export class Unpacking {
   #look(bytes: Buffer): void {
     this.#unpacked += bytes.length;
     this.#scanner.push(bytes);
-    if (this.#scanner.hasFound) this.#fail(packedReference());
+    if (this.#scanner.hasFound) this.#fail(referenceInCompressedBody());
     if (this.#unpacked > FREE_BYTES + this.#packed * MOST_RATIO) this.#fail(unpacksToTooMuch());
   }
 
@@ -130,7 +130,7 @@ function settled(stream: Transform, step: (done: () => void) => unknown): Promis
 }
 
 /** The fault of a body with a reference that cannot be replaced. */
-export function packedReference(): Fault {
+export function referenceInCompressedBody(): Fault {
   return invalid("body", "must not hold references while it is packed: send it without a Content-Encoding");
 }
 

@@ -4,7 +4,7 @@ import { MINUTE_MS } from "../store/due.js";
 import { OUTAGE_MS } from "./log-outages.js";
 
 /** A sentence for each sink that is behind with some tenant's log. */
-export async function lateSinks(
+export async function laggingSinks(
   database: Pick<Database, "oldestDue">,
   sinks: readonly SinkName[],
   now: Date,

@@ -1,4 +1,4 @@
-import type { PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
+import type { PaymentState, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
 import { entryOf, type Page, totalOf } from "./ledger.js";
 
 export function simulatorId(reference: string): string {
@@ -6,7 +6,7 @@ export function simulatorId(reference: string): string {
 }
 
 /** The state of a payment, from the simulator's books. */
-export function standingOf(reference: string, page: Page, now: number, approvalUrl: string): PaymentStanding {
+export function paymentStateOf(reference: string, page: Page, now: number, approvalUrl: string): PaymentState {
   const providerId = simulatorId(reference);
   const codes = codesOf(page);
   const stated = { providerId, codes, ...threeDSOf(page) };
@@ -28,7 +28,7 @@ function approvedStanding(
   page: Page,
   now: number,
   known: { readonly providerId: string; readonly codes: ProviderCodes; readonly schemeTransactionId: string },
-): PaymentStanding {
+): PaymentState {
   const authorization = entryOf(page, "authorization");
   const authorizedAmount = authorization?.amount ?? 0;
   const capture = entryOf(page, "capture");

@@ -12,7 +12,7 @@ import { RunnerSupervisor } from "../sandbox/runner-supervisor.js";
  * machine. Its socket is in the temporary directory, since the path of a data directory may be too long, inside a
  * directory that only this user may enter.
  */
-export class RunnerForAll {
+export class SharedRunnerHost {
   readonly #directory = mkdtempSync(join(tmpdir(), "cloakroom-runner-"));
   readonly #counters = new SandboxCounters();
   readonly #supervisor: RunnerSupervisor;

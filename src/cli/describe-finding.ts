@@ -1,6 +1,6 @@
 import type { Finding } from "../audit/findings.js";
 
 /** One line of a list. */
-export function findingInWords({ kind, minute, detail }: Finding): string {
+export function describeFinding({ kind, minute, detail }: Finding): string {
   return `\n  ${minute?.toISOString().slice(0, 16) ?? "(no minute)"} ${kind}: ${detail}`;
 }

@@ -4,7 +4,7 @@ import type { TenantId } from "../base/ids.js";
 const TENANTS_AT_ONCE = 16;
 
 /** Runs one kind of work, for each tenant one run at a time, when it is woken. */
-export class TenantTurns {
+export class TenantWorkers {
   readonly #work: (tenantId: TenantId, signal: AbortSignal) => Promise<void>;
   readonly #onFailure: (tenantId: TenantId, error: unknown) => void;
   readonly #working = new Map<TenantId, Promise<void>>();

@@ -8,7 +8,7 @@ export type MetricSnapshot = MetricObjectWithValues<MetricValue<string>>;
  * The metrics of all processes as one page. The sums keep the last report of an ended process: Prometheus interprets a
  * falling sum as a restart, and its rates would jump.
  */
-export class WholeMetrics {
+export class AggregatedMetrics {
   readonly #reported = new Map<number, readonly MetricSnapshot[]>();
   #ended: Promise<readonly MetricSnapshot[]> = Promise.resolve([]);
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.js";
-import type { AvsCode, CvvCode, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
+import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
 import type { Intent } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
@@ -10,7 +10,7 @@ import { codesOf, errorOf } from "./error.js";
 /**
  * Maps a payment intent to the payment's state (orchestration.md 4.2). Statuses unknown to the table are `processing`.
  */
-export function standingOf(body: JsonObject, intent: Intent): PaymentStanding {
+export function paymentStateOf(body: JsonObject, intent: Intent): PaymentState {
   const providerId = textAt(body, "id");
   if (providerId === undefined) return { kind: "processing", codes: { rawCode: "no_id" } };
   const charge = objectAt(body, "latest_charge");
@@ -73,14 +73,14 @@ export function restOf(body: JsonObject): number {
   return (moneyAt(body, "amount") ?? 0) - (moneyAt(body, "amount_received") ?? 0);
 }
 
-function approvalOf(body: JsonObject, providerId: string): PaymentStanding {
+function approvalOf(body: JsonObject, providerId: string): PaymentState {
   const approvalUrl = textAt(body, "next_action", "redirect_to_url", "url");
   if (approvalUrl !== undefined) return { kind: "redirect", providerId, approvalUrl, codes: {} };
   const rawCode = textAt(body, "next_action", "type") ?? "requires_action";
   return ended("invalid_operation", { providerId, codes: { rawCode } });
 }
 
-function canceled(body: JsonObject, providerId: string): PaymentStanding {
+function canceled(body: JsonObject, providerId: string): PaymentState {
   const reason = textAt(body, "cancellation_reason");
   const codes = { rawCode: reason ?? "canceled" };
   // Without a charge there was nothing to release: the buyer never approved.
@@ -90,7 +90,7 @@ function canceled(body: JsonObject, providerId: string): PaymentStanding {
   return { kind: "voided", providerId, expired, codes, ...(at === undefined ? {} : { at: new Date(at * 1000) }) };
 }
 
-function refusedIntent(body: JsonObject, providerId: string, seen: ThreeDSOutcome | undefined): PaymentStanding {
+function refusedIntent(body: JsonObject, providerId: string, seen: ThreeDSOutcome | undefined): PaymentState {
   const error = objectAt(body, "last_payment_error");
   if (error === undefined)
     return ended("unexpected_state", { providerId, codes: { rawCode: "requires_payment_method" } });
@@ -99,7 +99,7 @@ function refusedIntent(body: JsonObject, providerId: string, seen: ThreeDSOutcom
   return ended(errorOf(error, 402), { providerId, codes: codesOf(error), threeDS });
 }
 
-function unreadable(known: { readonly providerId: string }): PaymentStanding {
+function unreadable(known: { readonly providerId: string }): PaymentState {
   return { kind: "processing", providerId: known.providerId, codes: { rawCode: "unreadable_amount" } };
 }
 

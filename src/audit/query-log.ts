@@ -12,16 +12,16 @@ import { sealedUntil } from "./seal-log.js";
 const PAGE = 500;
 
 /** The answer to a question about one tenant's log. */
-export interface LogAnswer {
+export interface LogQueryResult {
   /** Newest first. */
   readonly rows: readonly LogRow[];
   /** Older rows match too, and were left off. */
   readonly hasMore: boolean;
-  readonly standing: LogStanding;
+  readonly standing: LogProof;
 }
 
 /** What rows of a log prove. */
-export interface LogStanding {
+export interface LogProof {
   /** Rows before this time are sealed: a later change shows in a verification. Absent if nothing is sealed yet. */
   readonly sealedUntil: Date | undefined;
   /** The number of the last seal. */
@@ -51,14 +51,14 @@ export interface Question {
  * Reads rows of a tenant's log for the operator. The log gets a row about it, as about every access to it
  * (PCI DSS 10.2.1.3), unless nothing was found.
  */
-export async function askLog(
+export async function queryLog(
   { database, keyring }: AskParts,
   tenantId: TenantId,
   question: Question,
-): Promise<LogAnswer> {
+): Promise<LogQueryResult> {
   const { filter, isWanted, limit, remark } = question;
   const keys = await keyring.of(tenantId);
-  const standing = await database.bulk.run(tenantId, "unguarded", async (tx): Promise<LogStanding> => {
+  const standing = await database.bulk.run(tenantId, "unguarded", async (tx): Promise<LogProof> => {
     const { last, end, isWhole } = await readChain(tx, keys);
     return {
       sealedUntil: last && sealedUntil(last),

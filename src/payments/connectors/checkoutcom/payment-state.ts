@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.js";
 import { fromProviderAmount } from "../../amount.js";
 import { isDecline } from "../../error-code.js";
-import type { AvsCode, CvvCode, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
+import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
 import type { Intent } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
@@ -10,7 +10,7 @@ import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { errorOfResponse } from "./response-codes.js";
 
 /** Maps `status` to the payment's state (orchestration.md 4.2). Unknown values are `processing`. */
-export function standingOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentStanding {
+export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentState {
   const providerId = textAt(body, "id");
   const status = textAt(body, "status") ?? "";
   const codes = codesOf(body, sentCvc);

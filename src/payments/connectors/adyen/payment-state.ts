@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
 import { fromProviderAmount } from "../../amount.js";
-import type { AvsCode, CvvCode, PaymentStanding, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
+import type { AvsCode, CvvCode, PaymentState, ProviderCodes, ThreeDSOutcome } from "../../outcome.js";
 import type { Intent, Money } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
@@ -9,14 +9,14 @@ import { ADYEN_AMOUNTS } from "./amounts.js";
 import { errorOfRefusal } from "./refusals.js";
 
 /** The request's intent, and whether the buyer was present. */
-export interface Asked {
+export interface SentRequest {
   readonly intent: Intent;
   readonly money: Money;
   readonly isAfterApproval: boolean;
 }
 
 /** Maps `resultCode` to the payment's state (orchestration.md 4.2). Unknown codes are `processing`. */
-export function standingOf(body: JsonObject, asked: Asked): PaymentStanding {
+export function paymentStateOf(body: JsonObject, asked: SentRequest): PaymentState {
   const providerId = textAt(body, "pspReference");
   const resultCode = textAt(body, "resultCode") ?? "";
   const codes = codesOf(body);
@@ -60,7 +60,7 @@ export function standingOf(body: JsonObject, asked: Asked): PaymentStanding {
   }
 }
 
-function approvalOf(body: JsonObject, providerId: string | undefined): PaymentStanding {
+function approvalOf(body: JsonObject, providerId: string | undefined): PaymentState {
   const approvalUrl = textAt(body, "action", "url");
   const isPage = textAt(body, "action", "type") === "redirect" && textAt(body, "action", "method") !== "POST";
   if (isPage && approvalUrl !== undefined && providerId !== undefined) {
@@ -117,7 +117,7 @@ const THREE_DS_REFUSALS: Readonly<Record<string, ThreeDSOutcome["status"]>> = {
   42: "error",
 };
 
-function threeDSOf(body: JsonObject, { isAfterApproval }: Asked): ThreeDSOutcome | undefined {
+function threeDSOf(body: JsonObject, { isAfterApproval }: SentRequest): ThreeDSOutcome | undefined {
   const data = objectAt(body, "additionalData");
   const version = textAt(data, "threeds2.threeDS2ResponseData.messageVersion") ?? textAt(data, "threeDSVersion");
   const method = isAfterApproval ? ("challenge" as const) : undefined;

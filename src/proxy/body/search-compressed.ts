@@ -1,11 +1,11 @@
 import { invalid } from "../../base/fault.js";
 import type { BodyHead } from "../../memory/collect-body.js";
 import { type CallerBody, readCallerBody } from "../buffered-body.js";
-import { GuardedBody, GuardedPackedBody } from "./guarded-body.js";
-import { isSentInPieces, MAX_BUFFERED, readBegun } from "./incoming-body.js";
+import { canDecompress, Decompression, referenceInCompressedBody } from "./decompression.js";
+import { GuardedBody, GuardedCompressedBody } from "./guarded-body.js";
+import { isSentInPieces, MAX_BUFFERED, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil, ReferenceScanner } from "./reference-scanner.js";
-import { isUnpackable, packedReference, Unpacking } from "./unpacking.js";
 
 /**
  * Searches a compressed body, which is sent unchanged: references in it cannot be replaced, so they refuse the call. A
@@ -14,17 +14,17 @@ import { isUnpackable, packedReference, Unpacking } from "./unpacking.js";
  * @param isWhole whether a transform needs the whole body.
  * @throws {Fault} validation_failed naming `body`; errors of {@link readCallerBody}.
  */
-export async function searchPacked(
+export async function searchCompressed(
   incoming: CallerBody,
   codings: readonly string[],
   isWhole: boolean,
 ): Promise<OutgoingBody> {
   const head: BodyHead = isWhole
     ? { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined }
-    : await readBegun(incoming);
+    : await readBodyHead(incoming);
   const isChunked = !isWhole && isSentInPieces(incoming);
   const [coding = "", ...others] = codings;
-  if (!codings.every(isUnpackable)) return searchOpaque(head, isChunked);
+  if (!codings.every(canDecompress)) return searchOpaque(head, isChunked);
   if (others.length > 0 && head.bytes.length > 0) {
     throw invalid(
       "headers.Content-Encoding",
@@ -35,11 +35,11 @@ export async function searchPacked(
 }
 
 async function unpackAndSearch({ bytes, rest }: BodyHead, coding: string, isChunked: boolean): Promise<OutgoingBody> {
-  const unpacking = new Unpacking(coding);
+  const unpacking = new Decompression(coding);
   await unpacking.push(bytes);
   const known = { headLength: bytes.length, head: () => bytes };
   if (rest) {
-    const guard = new GuardedPackedBody(unpacking);
+    const guard = new GuardedCompressedBody(unpacking);
     return new OutgoingBody({ ...known, rest: { carried: Buffer.alloc(0), stream: rest, guard } });
   }
   await unpacking.end();
@@ -49,9 +49,13 @@ async function unpackAndSearch({ bytes, rest }: BodyHead, coding: string, isChun
 function searchOpaque({ bytes, rest }: BodyHead, isChunked: boolean): OutgoingBody {
   const scanner = new ReferenceScanner();
   scanner.push(bytes);
-  if (scanner.hasFound) throw packedReference();
+  if (scanner.hasFound) throw referenceInCompressedBody();
   if (!rest) return new OutgoingBody({ headLength: bytes.length, head: () => bytes, isChunked });
   const begun = bytes.subarray(0, completeUntil(bytes));
-  const guarded = { carried: bytes.subarray(begun.length), stream: rest, guard: new GuardedBody(packedReference) };
+  const guarded = {
+    carried: bytes.subarray(begun.length),
+    stream: rest,
+    guard: new GuardedBody(referenceInCompressedBody),
+  };
   return new OutgoingBody({ headLength: begun.length, head: () => begun, rest: guarded });
 }

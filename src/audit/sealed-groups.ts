@@ -8,7 +8,7 @@ import { RowFeed } from "./row-feed.js";
  * Groups the rows of a log by the seals that cover them. After a set-back a minute may have two seals: the earlier
  * covers the rows set aside then, the later all others. Holds one page of rows for the log and one for each set-back.
  */
-export class Strands {
+export class SealedGroups {
   readonly #snapshot: LogSnapshot;
   readonly #onPage: (rows: number) => void;
   readonly #main: RowFeed;
@@ -43,7 +43,7 @@ export class Strands {
   }
 
   #feedOf(seal: SealRow): RowFeed {
-    const strand = strandOf(seal, this.#snapshot.setBacks);
+    const strand = sealedGroupOf(seal, this.#snapshot.setBacks);
     return strand === "main" ? this.#main : this.#asideOf(strand);
   }
 
@@ -59,7 +59,7 @@ export class Strands {
 }
 
 /** Which rows of its minute a seal covers: those that a later set-back set aside, or those without a mark. */
-export function strandOf(
+export function sealedGroupOf(
   { number, window_start }: Pick<SealRow, "number" | "window_start">,
   setBacks: readonly SealRow[],
 ): number | "main" {

@@ -8,6 +8,6 @@ export function isLarge(bytes: number): boolean {
 }
 
 /** Yields to the event loop between two steps of work on many bytes: a step over 5 MB takes up to 20 ms. */
-export async function afterOthers(bytes: number): Promise<void> {
+export async function yieldToEventLoop(bytes: number): Promise<void> {
   if (isLarge(bytes)) await nextTurn();
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.js";
 import { fromDecimalText } from "../../amount.js";
-import type { AuthorizationOutcome, AvsCode, CvvCode, PaymentStanding, ProviderCodes } from "../../outcome.js";
+import type { AuthorizationOutcome, AvsCode, CvvCode, PaymentState, ProviderCodes } from "../../outcome.js";
 import type { Money } from "../../payment-request.js";
 import { APPROVED } from "../approval-codes.js";
 import { ended } from "../ending.js";
@@ -14,14 +14,14 @@ const HELD_CODE = "4";
 /** The service detected a duplicate of an earlier request. */
 export const DUPLICATE = "11";
 
-export interface Asked {
+export interface SentRequest {
   readonly money: Money;
   readonly isSale: boolean;
   readonly sentCvc: boolean;
 }
 
 /** How a request to pay ended. */
-export function outcomeOf(response: JsonObject, { money, isSale, sentCvc }: Asked): AuthorizationOutcome {
+export function outcomeOf(response: JsonObject, { money, isSale, sentCvc }: SentRequest): AuthorizationOutcome {
   const responseCode = textAt(response, "responseCode");
   const transId = textAt(response, "transId");
   const providerId = transId === "0" ? undefined : transId;
@@ -74,7 +74,7 @@ const AVS: Readonly<Record<string, AvsCode>> = {
 };
 
 /** Maps `transactionStatus` of the details to the payment's state. Unknown values are `processing`. */
-export function standingOf(transaction: JsonObject, providerId: string, currency: string): PaymentStanding {
+export function paymentStateOf(transaction: JsonObject, providerId: string, currency: string): PaymentState {
   const status = textAt(transaction, "transactionStatus") ?? "";
   const schemeTransactionId = textAt(transaction, "networkTransId");
   const reason = String(valueAt(transaction, "responseReasonCode") ?? "");

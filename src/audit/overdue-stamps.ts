@@ -5,7 +5,7 @@ const HOUR_MS = 60 * 60_000;
 const LATE_MS = 24 * HOUR_MS;
 
 /** A sentence about a time-stamp authority that has been failing for a day. */
-export async function lateStamps(database: Pick<Database, "oldestDue">, now: Date): Promise<readonly string[]> {
+export async function overdueStamps(database: Pick<Database, "oldestDue">, now: Date): Promise<readonly string[]> {
   const behind = now.getTime() - ((await database.oldestDue()).get("log_stamp") ?? now).getTime();
   if (behind < LATE_MS) return [];
   return [

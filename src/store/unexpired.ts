@@ -1,6 +1,6 @@
 import type { SqlTag } from "./statement.js";
 
-/** The condition that `expires_at` is in the future, in a bound statement. See {@link isNotOver}. */
+/** The condition that `expires_at` is in the future, in a bound statement. See {@link isUnexpired}. */
 export const IS_NOT_OVER = "(expires_at > :now) is true";
 
 /**
@@ -9,6 +9,6 @@ export const IS_NOT_OVER = "(expires_at > :now) is true";
  * scan that index for all later rows: for each token read, all codes of its tenant's last hour. `is true` turns it into
  * a mere filter.
  */
-export function isNotOver(sql: SqlTag, column: "expires_at" | "s.expires_at" | "c.due_at", at: Date) {
+export function isUnexpired(sql: SqlTag, column: "expires_at" | "s.expires_at" | "c.due_at", at: Date) {
   return sql`(${sql.unsafe(column)} > ${at}) is true`;
 }
