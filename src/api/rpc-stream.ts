@@ -37,7 +37,7 @@ export function serveStreams(
   }
 }
 
-interface Surroundings {
+interface StreamParts {
   readonly call: RpcCall;
   readonly places: StreamPlaces;
   readonly draining: AbortSignal;
@@ -48,7 +48,7 @@ async function* messagesOf(
   pipeline: StreamPipeline,
   request: Message,
   context: HandlerContext,
-  { call: { admission, observation, raw }, places, draining }: Surroundings,
+  { call: { admission, observation, raw }, places, draining }: StreamParts,
 ): AsyncGenerator<Message> {
   if (!admission?.caller || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
   const { traceId } = admission.head;

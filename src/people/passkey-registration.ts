@@ -16,7 +16,7 @@ import { type Credential, type Passkey, passkeysOf, requirePasskey, sealPasskey 
 import { issueChallenge, type Purpose, takeChallenge } from "./passkey-challenge.js";
 import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
 import { relyingPartyOf } from "./relying-party.js";
-import { strengthen } from "./sign-in.js";
+import { signedInAt, strengthen } from "./sign-in.js";
 import { registrationOptions, verifyRegistration } from "./web-authentication.js";
 
 /** A person has a few devices and keys. */
@@ -100,7 +100,7 @@ function requireMayAdd(caller: Caller, signIn: SignInRow | null, count: number, 
   if (count > 0 && !personOf(caller).strongUntil) {
     throw new Fault("second_factor_required", "Prove one of your passkeys before you add another.");
   }
-  if (count === 0 && (!signIn || now.getTime() - signIn.created_at.getTime() > FRESH_MS)) {
+  if (count === 0 && (!signIn || now.getTime() - signedInAt(signIn).getTime() > FRESH_MS)) {
     throw new Fault("unprocessable", "Sign in again, and add your first passkey within 10 minutes.");
   }
 }

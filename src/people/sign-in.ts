@@ -107,6 +107,11 @@ function sealSignIn(keys: TenantKeys, tenantId: TenantId, row: Place, { identity
   return seal(keys.data, signInPlace(tenantId, row), Buffer.from(JSON.stringify(stored)));
 }
 
+/** When the person signed in. A switch of tenants makes a new row and keeps this time. */
+export function signedInAt({ expires_at }: Pick<SignInRow, "expires_at">): Date {
+  return new Date(expires_at.getTime() - LIFETIME_MS);
+}
+
 /** @throws {SealBroken} if no server wrote the sign-in. */
 export function openSignIn(keys: TenantKeys, tenantId: TenantId, row: SignInRow): SignInDetails {
   const stored: Json = JSON.parse(open(keys.data, signInPlace(tenantId, row), row.details).toString());

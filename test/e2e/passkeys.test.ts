@@ -1,5 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import type { Role } from "../../src/access/role.js";
+import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { isTenantId } from "../../src/base/ids.js";
+import { startSignIn } from "../../src/people/sign-in.js";
+import { memberWithAddress } from "../../src/people/sign-in-link.js";
 import { newMember } from "../support/member.js";
 import {
   addPasskey,
@@ -9,7 +13,7 @@ import {
   provePasskey,
 } from "../support/passkeys.js";
 import { type Forgery, SoftwareAuthenticator } from "../support/software-authenticator.js";
-import { newTenant, type TestTenant } from "../support/tenant.js";
+import { newTenant, type TestTenant, withVault } from "../support/tenant.js";
 import { operatorLink, signedIn, TestBrowser } from "../support/test-browser.js";
 
 const TAKE = "SignInService/TakeSignInLink";
@@ -180,6 +184,23 @@ describe("a sign-in that asks for challenges again and again", () => {
   });
 });
 
+/** The cookie of a new sign-in that replaces one of some hours ago, as a switch of tenants makes it. */
+async function switchedSignIn(email: string, hoursAgo: number): Promise<string> {
+  const { id: tenantId } = tenant;
+  if (!isTenantId(tenantId)) throw new Error("not the id of a tenant");
+  return await withVault(inject("serverEnvironment"), async ({ database, keyring }) => {
+    const keys = await keyring.of(tenantId);
+    const { token } = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
+      const found = await memberWithAddress(tx, keys, email);
+      if (!found) throw new Error(`${email} is no member`);
+      const until = new Date(tx.now.getTime() + (12 - hoursAgo) * 60 * 60_000);
+      const visit = { address: "127.0.0.1", client: "Firefox on Linux", context: NO_CONTEXT };
+      return startSignIn(tx, keys, found, "link", visit, { until });
+    });
+    return token.reveal();
+  });
+}
+
 describe("a registration", () => {
   it.each<readonly [string, Forgery]>([
     ["another challenge", { challenge: Buffer.alloc(32).toString("base64url") }],
@@ -191,6 +212,18 @@ describe("a registration", () => {
     const refused = await addPasskey(browser, new SoftwareAuthenticator(ORIGIN), forgery);
     expect(refused).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
     expect((await browser.call(WHO)).body.hasPasskey).toBeUndefined();
+  });
+
+  it("of a first passkey needs a sign-in of the last ten minutes: a switch of tenants does not renew it", async () => {
+    const email = await member();
+    const browser = await signedIn(tenant.id, email);
+    const [name = ""] = [...browser.cookies.keys()].filter((cookie) => cookie.includes("sign-in"));
+    browser.cookies.set(name, await switchedSignIn(email, 11));
+    expect((await browser.call(WHO)).status).toBe(200);
+    const refused = await callPasskeys(browser, "BeginPasskeyRegistration");
+    expect(refused.body.message).toContain("Sign in again");
+    browser.cookies.set(name, await switchedSignIn(email, 0));
+    expect((await addPasskey(browser, new SoftwareAuthenticator(ORIGIN))).status).toBe(200);
   });
 
   it("takes a credential once, also from another member", async () => {
