@@ -105,6 +105,35 @@ describe.each(["light", "dark"] as const)("on a phone, %s", (scheme) => {
   });
 });
 
+describe("settings", () => {
+  it("ask why values may be read without a reason from now on, and the log has the reason", async () => {
+    await using console = await open("OWNER");
+    const { page } = console;
+    await console.go("/settings");
+    const asks = page.getByLabel("Reading a value in the clear needs a reason");
+    const save = async () => {
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Saved", { exact: true }).waitFor();
+    };
+    await asks.check();
+    expect(await page.getByLabel("Reason", { exact: true }).count()).toBe(0);
+    await save();
+    await asks.uncheck();
+    await page.getByLabel("Reason", { exact: true }).fill("The assessor's visit is over");
+    await console.expectAccessible();
+    await save();
+    expect(console.wrongs).toEqual([]);
+    const { body } = await tenant.manage(
+      "GET",
+      `/logs?entity_type=tenant&entity_id=${tenant.id}&operation=update&size=1`,
+    );
+    expect(body.data[0]).toMatchObject({
+      message: "Tenant updated: require_reveal_reason off",
+      reason: "The assessor's visit is over",
+    });
+  });
+});
+
 describe("tokens", () => {
   it("are shown masked, with who can see them and their life", async () => {
     await using console = await open("OWNER");

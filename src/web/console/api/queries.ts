@@ -1,8 +1,9 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { useMutation, useQuery } from "@connectrpc/connect-query";
-import { QueryClient, useQueryClient } from "@tanstack/react-query";
+import { callUnaryMethod, useQuery, useTransport } from "@connectrpc/connect-query";
+import { QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useSession } from "../session.js";
 import { type CallProblem, problemOf } from "./call-problem.js";
+import { reasonHeader } from "./reason-header.js";
 
 /** Tries a read again only if the vault was too busy or away. Changes are never repeated. */
 const TRIES = 2;
@@ -63,7 +64,8 @@ export interface Change<I extends DescMessage, O extends DescMessage> {
   readonly operation: string;
   readonly isPending: boolean;
   readonly problem: CallProblem | undefined;
-  run(input: MessageInitShape<I>, onDone?: (output: MessageShape<O>) => void): void;
+  /** @param reason why the person makes the change, for the log. */
+  run(input: MessageInitShape<I>, onDone?: (output: MessageShape<O>) => void, reason?: string): void;
   reset(): void;
 }
 
@@ -71,17 +73,21 @@ export interface Change<I extends DescMessage, O extends DescMessage> {
 export function useChange<I extends DescMessage, O extends DescMessage>(method: DescMethodUnary<I, O>): Change<I, O> {
   const client = useQueryClient();
   const operation = operationOf(method);
-  const mutation = useMutation(method, { gcTime: 0 });
+  const transport = useTransport();
+  const mutation = useMutation({
+    gcTime: 0,
+    mutationFn: ({ input, reason }: { readonly input: MessageInitShape<I>; readonly reason: string | undefined }) =>
+      callUnaryMethod(transport, method, input, reason === undefined ? {} : { headers: reasonHeader(reason) }),
+  });
   return {
     ...{ operation, isAllowed: useSession().can(operation), isPending: mutation.isPending, reset: mutation.reset },
     problem: mutation.error ? problemOf(mutation.error) : undefined,
-    run(input, onDone) {
-      mutation.mutate(input, {
-        onSuccess(output) {
-          onDone?.(output);
-          void client.invalidateQueries();
-        },
-      });
+    run(input, onDone, reason) {
+      const onSuccess = (output: MessageShape<O>) => {
+        onDone?.(output);
+        void client.invalidateQueries();
+      };
+      mutation.mutate({ input, reason }, { onSuccess });
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { type Tenant, TenantService } from "../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
 import { useChange, useRead } from "../api/queries.js";
 import { TextField } from "../components/field.js";
@@ -8,11 +8,14 @@ import { Screen } from "../components/screen.js";
 import { Pairs } from "../components/table.js";
 import { useDraft } from "../use-draft.js";
 
+/** Switching it off needs a reason itself. */
+const ASKS_FOR_REASON = "require_reveal_reason";
+
 const SETTINGS: Readonly<Record<string, string>> = {
   fingerprint_tokens: "New tokens get a fingerprint, by which equal values are found",
   deduplicate_tokens: "Storing a value again returns its first token",
   disable_ephemeral_proxy: "Proxies that are described in the request itself are refused",
-  require_reveal_reason: "Reading a value in the clear needs a reason",
+  [ASKS_FOR_REASON]: "Reading a value in the clear needs a reason",
   reveal_to_people: "OWNER and ADMIN may see values in the clear here, with a passkey and a reason",
 };
 
@@ -29,6 +32,8 @@ export default function Settings() {
 function TenantSettings({ tenant }: { tenant: Tenant }) {
   const update = useChange(TenantService.method.updateTenant);
   const [draft, set] = useDraft({ name: tenant.name, settings: tenant.settings });
+  const [reason, setReason] = useState("");
+  const needsReason = tenant.settings[ASKS_FOR_REASON] === "true" && draft.settings[ASKS_FOR_REASON] !== "true";
   if (!update.isAllowed) {
     return (
       <>
@@ -40,7 +45,8 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const settings = Object.entries(draft.settings).filter(([name]) => name in SETTINGS);
-    update.run({ name: draft.name.trim(), settings: Object.fromEntries(settings) });
+    const input = { name: draft.name.trim(), settings: Object.fromEntries(settings) };
+    update.run(input, () => setReason(""), needsReason ? reason : undefined);
   };
   const toggle = (name: string) => {
     const value = draft.settings[name] === "true" ? "false" : "true";
@@ -61,6 +67,12 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
           </div>
         ))}
       </fieldset>
+      {needsReason && (
+        <TextField
+          {...{ label: "Reason", value: reason, onChange: setReason, isRequired: true }}
+          help="Why values may be read without a reason from now on. The log keeps it with your name."
+        />
+      )}
       <div className="actions">
         <button type="submit" className="primary" disabled={update.isPending}>
           Save

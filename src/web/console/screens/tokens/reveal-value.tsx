@@ -5,6 +5,7 @@ import { RevealService } from "../../../../../clients/typescript/src/proto/cloak
 import { TenantService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tenants_pb.js";
 import { type CallProblem, problemOf } from "../../api/call-problem.js";
 import { useRead } from "../../api/queries.js";
+import { reasonHeader } from "../../api/reason-header.js";
 import { TextField } from "../../components/field.js";
 import { ProblemNote } from "../../components/problem-note.js";
 import { useSession } from "../../session.js";
@@ -40,7 +41,7 @@ function RevealForm({ id }: { id: string }) {
     setPending(true);
     setProblem(undefined);
     try {
-      const headers = { "X-Cloakroom-Reason-Bin": base64Of(reason.trim()) };
+      const headers = reasonHeader(reason);
       const { data } = await createClient(RevealService, transport).revealToken({ id }, { headers });
       if (document.hasFocus()) show(textOfValue(data));
       setReason("");
@@ -79,9 +80,4 @@ function RevealForm({ id }: { id: string }) {
       </div>
     </form>
   );
-}
-
-/** Headers are ASCII; the API takes UTF-8 as base64. */
-function base64Of(text: string): string {
-  return btoa(String.fromCodePoint(...new TextEncoder().encode(text)));
 }
