@@ -30,7 +30,11 @@ export default function LogExplorer() {
       <Loaded read={logs} lines={12}>
         {({ data, pagination }) => (
           <>
-            <LogRows rows={data} label="Rows of the log" />
+            {data.length === 0 && pagination?.next ? (
+              <p>No row up to here matches. Older rows follow on the next page.</p>
+            ) : (
+              <LogRows rows={data} label="Rows of the log" />
+            )}
             <CursorPages next={pagination?.next} />
           </>
         )}
