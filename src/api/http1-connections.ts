@@ -13,6 +13,9 @@ const STEADY_QUIET_MS = 1_500;
 /** Number of requests that make steady use. */
 const STEADY_REQUESTS = 10;
 
+/** Interval of checks for quiet connections, in milliseconds. */
+const CHECK_EVERY_MS = 50;
+
 /** Milliseconds for which a client may keep a connection open after this side has closed. */
 const LINGER_MS = 1_000;
 
@@ -69,17 +72,27 @@ export class Http1Connections {
     return [...(connection?.unanswered ?? [])].some(({ headersSent }) => headersSent);
   }
 
-  /** From now on every response whose headers are not sent yet says `Connection: close`. */
-  announceClose(): void {
+  /**
+   * From now on every response whose headers are not sent yet says `Connection: close`, and quiet connections are
+   * closed until `closed` resolves.
+   */
+  closeUntil(closed: Promise<unknown>): void {
     this.#isClosing = true;
     for (const { unanswered } of this.#connections.values()) {
       for (const response of unanswered) response.shouldKeepAlive = false;
     }
+    // The second immediate runs once the event loop has read what had arrived by `now`. Without it, a connection whose
+    // request waits to be read after a busy moment looks quiet, and its client is reset.
+    const closeQuiet = () => {
+      const now = performance.now();
+      setImmediate(() => setImmediate(() => this.#closeQuiet(now)));
+    };
+    const checks = setInterval(closeQuiet, CHECK_EVERY_MS);
+    closeQuiet();
+    void closed.finally(() => clearInterval(checks));
   }
 
-  /** Closes quiet connections. Call it every 50 ms or so. */
-  closeQuiet(): void {
-    const now = performance.now();
+  #closeQuiet(now: number): void {
     for (const [socket, connection] of this.#connections) {
       if (connection.unanswered.size > 0) continue;
       if (socket.bytesRead !== connection.bytesRead) {

@@ -13,9 +13,6 @@ import { UnreadableRequests } from "./unreadable-request.js";
 /** Interval of checks for slow connections, in milliseconds. */
 const CHECK_EVERY_MS = 2_000;
 
-/** Interval of checks for closable connections, in milliseconds. */
-const CLOSE_EVERY_MS = 50;
-
 /** Requests that a client may send ahead of responses. Today's clients send one on each of several connections. */
 const MOST_PIPELINED = 100;
 
@@ -91,11 +88,8 @@ export function createOnePort(listener: RequestListener, limits: ConnectionLimit
       server.closeIdleConnections = () => {};
       server.close();
       sessions.goAway();
-      http1.announceClose();
-      const closing = setInterval(() => http1.closeQuiet(), CLOSE_EVERY_MS);
-      http1.closeQuiet();
+      http1.closeUntil(closed);
       await closed;
-      clearInterval(closing);
     },
     destroy() {
       sessions.destroy();

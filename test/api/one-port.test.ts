@@ -101,3 +101,21 @@ it("a request over HTTP/1.1 that takes too long gets problem details, and its co
   port.destroy();
   await ended;
 });
+
+it("a request that arrives while the event loop is busy is answered, not reset, by a server that drains", async () => {
+  const port = createOnePort((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1");
+  await Promise.all([once(socket, "connect"), once(port.server, "connection")]);
+  const drained = port.drain();
+  socket.write("GET / HTTP/1.1\r\nHost: vault\r\n\r\n");
+  const until = performance.now() + 1_000;
+  while (performance.now() < until);
+  let text = "";
+  for await (const chunk of socket) text += chunk;
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(text).toContain("Connection: close");
+  expect(text.endsWith("served") || text.includes("\r\nserved\r\n")).toBe(true);
+  await drained;
+});
