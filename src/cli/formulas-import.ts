@@ -4,8 +4,8 @@ import {
   type CreateReactorFormulaRequest,
   CreateReactorFormulaRequestSchema,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
+import { compileValidation } from "../api/pipeline/validation.js";
 import { compileJsonReader } from "../api/rest/json-reader.js";
-import { compileValidation } from "../api/validation.js";
 import { recordInVault } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";

@@ -1,5 +1,5 @@
-import { causeFields, tenantFailure } from "../api/log-cause.js";
-import type { OperatorLog } from "../api/operator-log.js";
+import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";

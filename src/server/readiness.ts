@@ -1,4 +1,4 @@
-import type { Readiness } from "../api/health.js";
+import type { Readiness } from "../api/health/health.js";
 import { laggingSinks } from "../audit/lagging-sinks.js";
 import type { Clock } from "../base/clock.js";
 import { createCheckValue, type RootKey } from "../crypto/root-key.js";
