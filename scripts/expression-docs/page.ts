@@ -62,7 +62,7 @@ expression without quotes, or end it with \`| to_number\` or \`| to_boolean\`, i
 
 const LANGUAGE = `A value is a variable with a path, or a literal: a text in single or double quotes, a number, \`true\`, \`false\` or \`nil\`. Filters
 follow, each after a \`|\`; their arguments follow a colon, separated by commas, by position or by name. \`{{-\` and \`-}}\` also
-remove the spaces next to the expression.`;
+remove the spaces next to the expression, except in references to tokens, which do not take them.`;
 
 const PATH_RULES = `The filter \`json\` takes a JSON path as in RFC 9535, including Goessner's syntax without scripts: names, indexes (below 0 from the
 end), \`*\`, slices, one \`..\` and filters with plain paths. Functions, unions and a second \`..\` are rejected. A path must match one
