@@ -52,6 +52,10 @@ export class TextDecoder {
   }
 
   decode(input?: Bytes, options?: { readonly stream?: boolean }): string {
+    if (!isBytes(input ?? new ArrayBuffer(0))) {
+      const error = new TypeError('The "list" argument must be an instance of ArrayBuffer or ArrayBufferView.');
+      throw Object.assign(error, { code: "ERR_INVALID_ARG_TYPE" });
+    }
     if (!this.#isWindows1252) return this.#decodeByEngine(input, options);
     return decodeWindows1252(input ?? new ArrayBuffer(0));
   }
@@ -65,6 +69,10 @@ export class TextDecoder {
       throw Object.assign(error, { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
     }
   }
+}
+
+function isBytes(input: unknown): boolean {
+  return ArrayBuffer.isView(input) || input instanceof ArrayBuffer || input instanceof SharedArrayBuffer;
 }
 
 function decodeWindows1252(input: NonNullable<Bytes>): string {
