@@ -1,6 +1,6 @@
 import { ALL, logEntry } from "../audit/log-entry.js";
-import { writeLog } from "../store/audit-logs.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { actorOf, type Caller } from "./caller.js";
 
 /** Leaves a row about a read of the log, if the tenant's settings ask for it. */

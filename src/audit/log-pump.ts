@@ -1,6 +1,6 @@
 import { type TenantId, VAULT } from "../base/ids.js";
 import type { LogSink } from "../sinks/sink.js";
-import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store/audit-sinks.js";
+import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store/audit/audit-sinks.js";
 import type { Database } from "../store/database.js";
 import { batchesAfter, SINK_START, type SinkBatch } from "./sink-batches.js";
 import { vaultBatchesAfter } from "./vault-batches.js";

@@ -1,10 +1,10 @@
 import { VAULT } from "../base/ids.js";
 import type { SinkRecord } from "../sinks/sink.js";
-import type { SealRow } from "../store/audit-seals.js";
-import { readVaultEntriesAfter, type SinkPosition } from "../store/audit-sinks.js";
+import type { SealRow } from "../store/audit/audit-seals.js";
+import { readVaultEntriesAfter, type SinkPosition } from "../store/audit/audit-sinks.js";
+import { readRawLog } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
-import { readRawLog } from "../store/raw-log.js";
-import type { Transaction } from "../store/transaction.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import type { SinkBatch } from "./sink-batches.js";
 import { recordOfRow, recordOfVaultEntry } from "./sink-record.js";
 import { vaultRowDigest } from "./vault-row.js";

@@ -9,7 +9,7 @@ import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { logSinkJob } from "../../src/jobs/log-sinks.js";
 import { SyslogSink } from "../../src/sinks/syslog-sink.js";
-import { writeLog } from "../../src/store/audit-logs.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { createAuthority } from "../egress/certificates.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { isTenantId, VAULT } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
-import { writeLog } from "../../src/store/audit-logs.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { openVault } from "../../src/vault/vault.js";
 import { createStampAuthority, type StampAuthority } from "../audit/support/stamp-authority.js";
 import { cloakroom } from "../support/command.js";
