@@ -1055,7 +1055,7 @@ export interface Tenant {
   /** The user who owns the tenant. */
   readonly ownerId: string;
   readonly name: string;
-  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason and reveal_to_people, each "true" or "false". */
+  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads and reveal_to_people, each "true" or "false". */
   readonly settings: Readonly<Record<string, string>>;
   readonly createdBy?: string | undefined;
   readonly createdAt?: Date | undefined;
