@@ -1036,6 +1036,13 @@ export interface SearchTokensInput {
   readonly size?: number | undefined;
 }
 
+export interface ServerVersion {
+  /** Such as 0.1.0. */
+  readonly version: string;
+  /** The commit that it was built from, if it was built in a repository. */
+  readonly commit?: string | undefined;
+}
+
 export interface Session {
   /** Sent in BT-API-KEY. */
   readonly sessionKey: string;
