@@ -9,8 +9,14 @@ import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
 import { NewKey } from "./new-key.js";
 
+interface ApplicationKeysProps {
+  readonly id: string;
+  /** Whether the person may change the application. */
+  readonly isOwn: boolean;
+}
+
 /** The keys of an application: made, and revoked. Their secrets are shown when they are made. */
-export function ApplicationKeys({ id }: { id: string }) {
+export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
   const create = useChange(ApplicationKeyService.method.createApplicationKey);
   const [secret, setSecret] = useState<string | undefined>();
@@ -34,13 +40,13 @@ export function ApplicationKeys({ id }: { id: string }) {
                 { head: "Id", cell: (key) => <code>{key.id}</code> },
                 { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { head: "By", cell: ({ createdBy }) => createdBy && <Name>{createdBy}</Name> },
-                { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} /> },
+                { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} isOwn={isOwn} /> },
               ]}
             />
           )
         }
       </Loaded>
-      {create.isAllowed && (
+      {create.isAllowed && isOwn && (
         <div>
           <button
             type="button"
@@ -55,9 +61,9 @@ export function ApplicationKeys({ id }: { id: string }) {
   );
 }
 
-function RevokeKey({ id, keyId }: { id: string; keyId: string }) {
+function RevokeKey({ id, keyId, isOwn }: ApplicationKeysProps & { keyId: string }) {
   const { isAllowed, run, ...change } = useChange(ApplicationKeyService.method.deleteApplicationKey);
-  if (!isAllowed) return <span className="quiet">not allowed to your role</span>;
+  if (!isAllowed || !isOwn) return <span className="quiet">not allowed to your role</span>;
   return (
     <Confirm {...change} action="Revoke" title="Revoke this key?" onConfirm={(done) => run({ id, keyId }, done)}>
       <p>
