@@ -1,6 +1,6 @@
-import { clientReader } from "../api/client-address.js";
-import type { OperatorLog } from "../api/operator-log.js";
-import { createRateGate, openGate, type RateGate } from "../api/rate-gate.js";
+import { createRateGate, openGate, type RateGate } from "../api/admission/rate-gate.js";
+import { clientReader } from "../api/connection/client-address.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import { counterSettings, memoryRateLimits, type RateLimits, rateLimits } from "../rate-limits/rate-limits.js";
 import { openSharedCounters, type SharedCounters } from "../rate-limits/shared-counters.js";
 import { memorySignInLimits, type SignInLimits, signInLimits } from "../rate-limits/sign-in-limits.js";
