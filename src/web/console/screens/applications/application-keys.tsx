@@ -1,5 +1,8 @@
 import { useState } from "react";
-import { ApplicationKeyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import {
+  type ApplicationKey,
+  ApplicationKeyService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Empty, Loaded } from "../../components/loaded.js";
@@ -7,6 +10,8 @@ import { ProblemNote } from "../../components/problem-note.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { useSession } from "../../session.js";
+import { KeyUse } from "./key-use.js";
 import { NewKey } from "./new-key.js";
 
 interface ApplicationKeysProps {
@@ -19,6 +24,7 @@ interface ApplicationKeysProps {
 export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
   const create = useChange(ApplicationKeyService.method.createApplicationKey);
+  const { can } = useSession();
   const [secret, setSecret] = useState<string | undefined>();
   return (
     <section aria-labelledby="keys">
@@ -40,6 +46,9 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
                 { head: "Id", cell: (key) => <code>{key.id}</code> },
                 { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { head: "By", cell: ({ createdBy }) => createdBy && <Name>{createdBy}</Name> },
+                ...(can("LogService/ListLogs")
+                  ? [{ head: "Last used", cell: (key: ApplicationKey) => <KeyUse applicationId={id} keyId={key.id} /> }]
+                  : []),
                 { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} isOwn={isOwn} /> },
               ]}
             />
