@@ -8,7 +8,9 @@ interface InOtherTabProps {
 export function InOtherTab({ issuer, query }: InOtherTabProps) {
   return (
     <a className="button" href={`/console/sign-in?${new URLSearchParams(query)}`} target="_blank" rel="noopener">
-      Sign in at <bdi>{hostOf(issuer)}</bdi>, in another tab
+      <span>
+        Sign in at <bdi>{hostOf(issuer)}</bdi>, in another tab
+      </span>
     </a>
   );
 }
