@@ -9,6 +9,7 @@ import type { Role } from "./role.js";
 
 const CHANGES = ["token:create", "token:update", "token:delete"] as const;
 const READS = ["token:read", "token:search"] as const;
+const MASKABLE = [...CHANGES, ...READS] as const;
 
 /**
  * What people see of tokens: masked values at most. `token:use` lets them charge tokens and read payments; no operation
@@ -43,7 +44,7 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;
   const what =
-    type === "management" ? "a management application" : `an application with ${exceeded} ${limitOf(exceeded)}`;
+    type === "management" ? "a management application" : `an application with ${exceeded}${limitOf(exceeded)}`;
   if (isAdministrator(principal.role)) {
     const text = `People may not create, change or use ${what} without a second factor: prove it with a passkey.`;
     throw new Fault("second_factor_required", text);
@@ -75,8 +76,10 @@ function isAdministrator(role: Role): boolean {
   return role === "OWNER" || role === "ADMIN";
 }
 
+/** By which rules people do not give a permission. Empty: by none. */
 function limitOf(permission: Permission | undefined): string {
-  return permission === "token:update" ? "by a rule other than redact" : "that is not masked";
+  if (permission === "token:update") return " by a rule other than redact";
+  return MASKABLE.some((one) => one === permission) ? " by a rule that reveals" : "";
 }
 
 /**
