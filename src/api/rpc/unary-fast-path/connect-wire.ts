@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { toBinary, toJsonString } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { isLarge, yieldToEventLoop } from "../../../base/yield-to-event-loop.js";
+import { readBinaryMessage, readJsonMessage } from "../read-message.js";
+import type { UnaryWire } from "./wire.js";
+
+const call = {
+  timeoutHeader: "connect-timeout-ms",
+  timeoutOf: (header: string) => (/^\d{1,10}$/.test(header) ? Number(header) : undefined),
+  mostBodyBytes: (messageBytes: number) => messageBytes,
+  mostMessageBytes: (bodyBytes: number) => bodyBytes,
+  refuse(response: ServerResponse, error: ConnectError) {
+    for (const [name, value] of error.metadata) response.setHeader(name, value);
+    send(response, codeToHttpStatus(error.code), "application/json", errorToJsonBytes(error, undefined));
+  },
+};
+
+const BINARY: UnaryWire = {
+  ...call,
+  read: (type, body) => readBinaryMessage(type, body),
+  answer: (response, type, message) => send(response, 200, "application/proto", toBinary(type, message)),
+};
+
+const JSON_TEXT: UnaryWire = {
+  ...call,
+  read: readJsonMessage,
+  async answer(response, type, message) {
+    const text = toJsonString(type, message);
+    if (isLarge(text.length)) await yieldToEventLoop(text.length);
+    send(response, 200, "application/json", Buffer.from(text));
+  },
+};
+
+/** Connect calls by POST with an uncompressed message. */
+export function connectWireOf({ headers }: IncomingMessage): UnaryWire | undefined {
+  if ((headers["content-encoding"] ?? "identity") !== "identity") return undefined;
+  switch (headers["content-type"]) {
+    case "application/proto":
+      return BINARY;
+    case "application/json":
+      return JSON_TEXT;
+    default:
+      return undefined;
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, body: Uint8Array): void {
+  response.writeHead(status, { "content-type": type, "content-length": body.byteLength });
+  response.end(body);
+}
