@@ -72,6 +72,7 @@ export async function patchToken(
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
   await yieldToEventLoop(bytes);
   const text = textOf(splitCvc(row.type, patched.data.reveal()).data);
+  await yieldToEventLoop(bytes);
   requireSizes(token, patch, patched, text, mostBytes);
   await yieldToEventLoop(bytes);
   updateToken(tx, changeOf(tx, caller, keys, row, patched, text));
