@@ -75,7 +75,7 @@ export function compose(vault: Vault, config: Config, surroundings: CompositionI
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([
-    ...tokenService({ keyring, clock, bins }),
+    ...tokenService({ keyring, clock, bins, bodyLimit: config.bodyLimit }),
     ...tokenizeService({ keyring, clock, bins }),
     ...revealService({ keyring, bins }),
   ]);
