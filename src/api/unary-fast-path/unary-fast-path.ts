@@ -3,7 +3,6 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
-import { announcedBytes } from "../announced-bytes.js";
 import { auditOf } from "../audit-of.js";
 import type { Visits } from "../browser/visits.js";
 import { memoryOf } from "../memory-of.js";
@@ -16,6 +15,7 @@ import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
 import { parentSpanIn, traceOf } from "../trace.js";
 import { dropUnreadBody } from "../unread-body.js";
+import { callBodyOf } from "./call-body.js";
 import { CallEnd } from "./call-end.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
@@ -148,12 +148,10 @@ async function readBody(
   { messageBytes }: RpcLimits,
   callEnd: CallEnd,
 ): Promise<Buffer> {
-  const limits = {
-    ...{ maxBytes: wire.mostBodyBytes(messageBytes), announced: announcedBytes(request) },
-    end: callEnd,
-  };
+  const maxBytes = wire.mostBodyBytes(messageBytes);
+  const { stream, announced, hasArrived } = await callBodyOf(request);
   try {
-    return await collectBody(request, memoryOf(request), limits);
+    return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callEnd });
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (callEnd.reason !== undefined) throw callEnd.reason;
