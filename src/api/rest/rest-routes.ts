@@ -4,11 +4,9 @@ import { Fault } from "../../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
 import type { VerbatimAnswer } from "../../services/call.js";
-import { auditOf } from "../audit-of.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 import { FAULT_TABLE } from "../fault-table.js";
-import { memoryOf } from "../memory-of.js";
 import { isCancelled, type Observation, type Observe, toFault } from "../observation.js";
 import type { Pipeline } from "../pipeline.js";
 import { rateScopeOf } from "../rate-gate.js";
@@ -17,6 +15,7 @@ import { parentSpanIn, traceOf } from "../trace.js";
 import { isRpcCall, refuseUnknownMethod } from "../unknown-method.js";
 import { routePath } from "./path-template.js";
 import { functionProblem, PROBLEM_TYPE, problemOf } from "./problem.js";
+import { RestHead } from "./rest-head.js";
 import { type HttpVerb, type RestMethod, restMethodsOf } from "./rest-method.js";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -87,7 +86,7 @@ async function answer(
     traceId,
     parent: parentSpanIn(request.raw),
   });
-  const head = requestHead(request, reply, traceId);
+  const head = new RestHead(request.raw, reply.raw, traceId);
   try {
     refuseLoadAsPage(request.headers);
     const admission = await pipeline.admit(head);
@@ -163,37 +162,6 @@ export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): F
   reply.code(problem.status).header("content-type", PROBLEM_TYPE);
   if (fault.retryAfter !== undefined) reply.header("retry-after", String(fault.retryAfter));
   return reply.send(JSON.stringify(problem));
-}
-
-function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, traceId: string): RequestHead {
-  let controller: AbortController | undefined;
-  return {
-    traceId,
-    header(name) {
-      const value = raw.headers[name];
-      return Array.isArray(value) ? value[0] : value;
-    },
-    get memory() {
-      return memoryOf(raw);
-    },
-    get audit() {
-      return auditOf(raw);
-    },
-    // Created on first use: most methods never use it, and an aborted controller costs 20 us.
-    get signal() {
-      if (!controller) {
-        const made = new AbortController();
-        controller = made;
-        // A caller that has disconnected causes no further event. Over HTTP/2 responses do not know whether they are
-        // destroyed.
-        if (raw.aborted || response.destroyed) made.abort();
-        response.once("close", () => {
-          if (!response.writableEnded) made.abort();
-        });
-      }
-      return controller.signal;
-    },
-  };
 }
 
 function queryOf({ raw: { url = "" } }: FastifyRequest): string {

@@ -3,7 +3,6 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
-import { auditOf } from "../audit-of.js";
 import type { Visits } from "../browser/visits.js";
 import { memoryOf } from "../memory-of.js";
 import type { Observe } from "../observation.js";
@@ -17,6 +16,7 @@ import { parentSpanIn, traceOf } from "../trace.js";
 import { dropUnreadBody } from "../unread-body.js";
 import { callBodyOf } from "./call-body.js";
 import { CallEnd } from "./call-end.js";
+import { CallHead, headerOf } from "./call-head.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
@@ -56,7 +56,7 @@ export function createUnaryFastPath(
     const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
     if (!wire) return false;
     const { pipeline, limits } = served;
-    const asked = single(request.headers[wire.timeoutHeader]);
+    const asked = headerOf(request, wire.timeoutHeader);
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
     // Connect's handlers refuse an invalid time.
     if (asked !== undefined && askedMs === undefined) return false;
@@ -118,16 +118,7 @@ async function answer(
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const head = {
-    ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
-    visit: visits.of(request),
-    get signal() {
-      return callEnd.signal;
-    },
-    get audit() {
-      return auditOf(request);
-    },
-  };
+  const head = new CallHead(request, traceId, visits, callEnd);
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
@@ -166,8 +157,4 @@ function aborted(): ConnectError {
 
 function internal(error: unknown): ConnectError {
   return connectErrorOf(new Fault("internal", "Something went wrong on our side.", { cause: error }));
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(", ") : header;
 }
