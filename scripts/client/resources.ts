@@ -1,7 +1,7 @@
 import { type DescField, type DescMethod, type DescService, getOption } from "@bufbuild/protobuf";
 import { policy } from "../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../gen/google/api/annotations_pb.js";
-import { parsePathTemplate } from "../../src/api/rest/path-template.js";
+import { parsePathTemplate } from "../../src/api/routes/path-template.js";
 import { commentOf } from "../openapi/comments.js";
 import { isRequired } from "../openapi/rules.js";
 import { docstring, isShown, isTime, type Messages } from "./messages.js";

@@ -2,7 +2,7 @@ import { type DescField, type DescMessage, type DescMethod, getOption } from "@b
 import { AuthMode, type MethodPolicy, policy as policyOption, RateScope } from "../../gen/cloakroom/v1/options_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { restFields } from "../../src/api/rest/field-name.js";
-import { parsePathTemplate } from "../../src/api/rest/path-template.js";
+import { parsePathTemplate } from "../../src/api/routes/path-template.js";
 import type { JsonObject } from "../../src/base/json.js";
 import { commentOf, splitComment } from "./comments.js";
 import { EXAMPLES } from "./examples.js";

@@ -1,5 +1,5 @@
-import { FAULT_TABLE } from "../../src/api/fault-table.js";
-import { PROBLEM_TYPE, problemOf } from "../../src/api/rest/problem.js";
+import { FAULT_TABLE } from "../../src/api/faults/fault-table.js";
+import { PROBLEM_TYPE, problemOf } from "../../src/api/faults/problem.js";
 import { Fault, invalid, notFound, permissionDenied } from "../../src/base/fault.js";
 import type { JsonObject } from "../../src/base/json.js";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { protectAnswer } from "./browser/answer-headers.js";
 import type { Cors } from "./cors.js";
-import { traceOf } from "./trace.js";
+import { traceOf } from "./observation/trace.js";
 
 /** Assigns a request its trace id, and its response the headers that all responses have. @returns the trace id. */
 export function admitRequest(cors: Cors, request: IncomingMessage, response: ServerResponse): string {

@@ -1,13 +1,13 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
-import { toFault } from "./observation.js";
-import { rateRefusalOf } from "./rate-gate.js";
+import { rateRefusalOf } from "./admission/rate-gate.js";
+import { dropUnreadBody } from "./connection/unread-body.js";
+import { toFault } from "./observation/observation.js";
+import { traceOf } from "./observation/trace.js";
 import type { RequestEdge } from "./request-edge.js";
 import { sendFault } from "./rest/rest-routes.js";
-import { makeAddressReadable } from "./rpc-address.js";
+import { makeAddressReadable } from "./rpc/rpc-address.js";
 import type { ServerOptions } from "./server-options.js";
-import { traceOf } from "./trace.js";
-import { dropUnreadBody } from "./unread-body.js";
 
 /** The framework with its hooks, and without a route. */
 export function createApp(options: ServerOptions, edge: RequestEdge): FastifyInstance {

@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
-import { ambiguityOf } from "./ambiguous-request.js";
-import { openAudit } from "./audit-of.js";
-import { CONNECTION_LIMITS } from "./connection-limits.js";
-import { hasExcessHeaders, headersTooLarge } from "./excess-headers.js";
-import { isHealthCheck } from "./health.js";
+import { ambiguityOf } from "./connection/ambiguous-request.js";
+import { CONNECTION_LIMITS } from "./connection/connection-limits.js";
+import { hasExcessHeaders, headersTooLarge } from "./connection/excess-headers.js";
+import { dropUnreadBody } from "./connection/unread-body.js";
+import { isHealthCheck } from "./health/health.js";
 import { createLoadShedder, oncePerSecond } from "./load-shedder.js";
-import { openMemory } from "./memory-of.js";
-import type { Observe } from "./observation.js";
-import { createProxyRoute } from "./proxy-route.js";
+import type { Observe } from "./observation/observation.js";
+import { createProxyRoute } from "./proxy/proxy-route.js";
 import { refuseRequest } from "./refuse-request.js";
+import { openAudit } from "./request/audit-of.js";
+import { openMemory } from "./request/memory-of.js";
 import type { RequestEdge } from "./request-edge.js";
-import type { RpcLimits } from "./rpc-call.js";
+import type { RpcLimits } from "./rpc/rpc-call.js";
+import { createUnaryFastPath } from "./rpc/unary-fast-path/unary-fast-path.js";
 import type { ServerOptions } from "./server-options.js";
-import { createUnaryFastPath } from "./unary-fast-path/unary-fast-path.js";
-import { dropUnreadBody } from "./unread-body.js";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "../base/fault.js";
-import { FAULT_TABLE } from "./fault-table.js";
-import { errorOf } from "./proxy-problem.js";
-import { isProxied } from "./proxy-route.js";
-import { PROBLEM_TYPE, problemOf } from "./rest/problem.js";
-import { connectErrorOf } from "./rpc-error.js";
-import { refusalIn } from "./rpc-refusal.js";
-import { dropUnreadBody } from "./unread-body.js";
+import { dropUnreadBody } from "./connection/unread-body.js";
+import { FAULT_TABLE } from "./faults/fault-table.js";
+import { PROBLEM_TYPE, problemOf } from "./faults/problem.js";
+import { errorOf } from "./proxy/proxy-problem.js";
+import { isProxied } from "./proxy/proxy-route.js";
+import { connectErrorOf } from "./rpc/rpc-error.js";
+import { refusalIn } from "./rpc/rpc-refusal.js";
 
 /** Whether a request is a call over gRPC, gRPC-Web or Connect. */
 export function isRpc({ url = "" }: IncomingMessage): boolean {

@@ -3,10 +3,10 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
+import { type RouteScope, rateScopeOf } from "./admission/rate-gate.js";
 import { admitRequest } from "./admit-request.js";
+import { InFlight } from "./connection/in-flight.js";
 import { type Cors, createCors } from "./cors.js";
-import { InFlight } from "./in-flight.js";
-import { type RouteScope, rateScopeOf } from "./rate-gate.js";
 import type { ServerOptions } from "./server-options.js";
 
 /** Steps of every request before its route, on every path through the server. */

@@ -2,15 +2,15 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Meters } from "../telemetry/meters.js";
+import type { RateGate } from "./admission/rate-gate.js";
 import type { Visits } from "./browser/visits.js";
-import type { ReadAddress, ReadClient } from "./client-address.js";
-import type { Readiness } from "./health.js";
+import type { ReadAddress, ReadClient } from "./connection/client-address.js";
+import type { Readiness } from "./health/health.js";
 import type { Overload } from "./load-shedder.js";
-import type { OperatorLog } from "./operator-log.js";
-import type { Pipeline } from "./pipeline.js";
-import type { InvokeProxy } from "./proxy-route.js";
-import type { RateGate } from "./rate-gate.js";
-import type { StreamPipeline } from "./stream-pipeline.js";
+import type { OperatorLog } from "./observation/operator-log.js";
+import type { Pipeline } from "./pipeline/pipeline.js";
+import type { StreamPipeline } from "./pipeline/stream-pipeline.js";
+import type { InvokeProxy } from "./proxy/proxy-route.js";
 
 export interface ServerOptions {
   /** Every service of the API, including partly implemented ones. */

@@ -3,18 +3,18 @@ import type { AddressInfo } from "node:net";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import type { FastifyInstance } from "fastify";
 import { createApp } from "./app.js";
-import { CONNECTION_LIMITS } from "./connection-limits.js";
-import { QUESTION_LIMITS, registerHealth, registerRpcHealth } from "./health.js";
-import type { InFlight } from "./in-flight.js";
+import { CONNECTION_LIMITS } from "./connection/connection-limits.js";
+import type { InFlight } from "./connection/in-flight.js";
+import { createOnePort, type OnePort } from "./connection/one-port.js";
+import { QUESTION_LIMITS, registerHealth, registerRpcHealth } from "./health/health.js";
 import { createListener } from "./listener.js";
-import { type Observe, observeInto } from "./observation.js";
-import { createOnePort, type OnePort } from "./one-port.js";
-import type { OperatorLog } from "./operator-log.js";
-import { registerReflection } from "./reflection.js";
+import { type Observe, observeInto } from "./observation/observation.js";
+import type { OperatorLog } from "./observation/operator-log.js";
 import { createRequestEdge } from "./request-edge.js";
 import { registerRest } from "./rest/rest-routes.js";
-import type { RpcLimits } from "./rpc-call.js";
-import { rpcOptions } from "./rpc-routes.js";
+import { registerReflection } from "./rpc/reflection.js";
+import type { RpcLimits } from "./rpc/rpc-call.js";
+import { rpcOptions } from "./rpc/rpc-routes.js";
 import type { ServerOptions } from "./server-options.js";
 
 export interface ApiServer {

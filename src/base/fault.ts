@@ -1,6 +1,6 @@
 import { boundedFields, type FieldFaults, MAX_FAULTS } from "./field-faults.js";
 
-/** Errors that callers see. `api/fault-table.ts` maps each code to its HTTP and gRPC status. */
+/** Errors that callers see. `api/faults/fault-table.ts` maps each code to its HTTP and gRPC status. */
 export const FAULT_CODES = [
   "malformed_body",
   "validation_failed",

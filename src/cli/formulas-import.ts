@@ -4,8 +4,8 @@ import {
   type CreateReactorFormulaRequest,
   CreateReactorFormulaRequestSchema,
 } from "../../gen/cloakroom/v1/reactors_pb.js";
+import { compileValidation } from "../api/pipeline/validation.js";
 import { compileJsonReader } from "../api/rest/json-reader.js";
-import { compileValidation } from "../api/validation.js";
 import { recordInVault } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
@@ -14,8 +14,8 @@ import { writeFormula } from "../reactors/formula.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
 import { readFormulaDraft } from "../services/reactor-formulas.js";
 import { uuidOf } from "../services/show.js";
-import { connect } from "../store/connect.js";
-import { type OfficialFormula, writeOfficialFormulas } from "../store/reactor-formulas.js";
+import { type OfficialFormula, writeOfficialFormulas } from "../store/functions/reactor-formulas.js";
+import { connect } from "../store/postgres/connect.js";
 import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 import { operatorName } from "./operator-name.js";

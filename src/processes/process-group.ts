@@ -1,5 +1,5 @@
 import type { Worker } from "node:cluster";
-import type { OperatorLog } from "../api/operator-log.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { FromProcess } from "./messages.js";
 import { OneProcess, type ProcessEnd, type ProcessReady } from "./one-process.js";
 import { ProcessStartError } from "./start-error.js";

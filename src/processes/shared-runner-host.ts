@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { OperatorLog } from "../api/operator-log.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import { SandboxCounters, type SandboxMetrics } from "../sandbox/metrics.js";
 import { type SandboxOptions, settingsOf } from "../sandbox/options.js";
 import type { ExitReason } from "../sandbox/runner-link.js";

@@ -1,6 +1,6 @@
 import Fastify from "fastify";
-import { type Readiness, registerHealth } from "../api/health.js";
-import { type MetricsPage, registerMetrics } from "../api/metrics-route.js";
+import { type Readiness, registerHealth } from "../api/health/health.js";
+import { type MetricsPage, registerMetrics } from "../api/health/metrics-route.js";
 import type { Config } from "../settings/config.js";
 import { listenAt } from "./listening.js";
 

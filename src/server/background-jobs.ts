@@ -1,5 +1,5 @@
-import { causeFields, tenantFailure } from "../api/log-cause.js";
-import type { OperatorLog } from "../api/operator-log.js";
+import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { SealParts } from "../audit/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";

@@ -1,5 +1,5 @@
-import { causeFields, tenantFailure } from "../api/log-cause.js";
-import type { OperatorLog } from "../api/operator-log.js";
+import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -26,8 +26,8 @@ import type { ServedMethod } from "../services/call.js";
 import { connectionService } from "../services/connections.js";
 import { threeDSService } from "../services/three-ds.js";
 import { transactionService } from "../services/transactions.js";
-import { hasChecksDue } from "../store/connections.js";
-import { hasPaymentsDue } from "../store/payments.js";
+import { hasChecksDue } from "../store/payments/connections.js";
+import { hasPaymentsDue } from "../store/payments/payments.js";
 import type { Vault } from "../vault/vault.js";
 
 /** All parts for payments. */

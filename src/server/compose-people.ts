@@ -1,5 +1,5 @@
 import { createVisits, type Visits } from "../api/browser/visits.js";
-import { clientReader, peerReader } from "../api/client-address.js";
+import { clientReader, peerReader } from "../api/connection/client-address.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { DeviceSignIn } from "../people/device-sign-in.js";

@@ -1,4 +1,4 @@
-import type { InvokeProxy } from "../api/proxy-route.js";
+import type { InvokeProxy } from "../api/proxy/proxy-route.js";
 import type { RefusedKey } from "../audit/refused-keys.js";
 import type { FunctionRunner } from "../functions/function-runner.js";
 import { createTokenFor } from "../functions/host-calls.js";

@@ -1,5 +1,5 @@
-import { causeFields, tenantFailure } from "../api/log-cause.js";
-import { functionProblem, problemJson } from "../api/rest/problem.js";
+import { functionProblem, problemJson } from "../api/faults/problem.js";
+import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { FunctionRunner } from "../functions/function-runner.js";

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { causeFields } from "../api/log-cause.js";
-import type { InvokeProxy } from "../api/proxy-route.js";
+import { causeFields } from "../api/observation/log-cause.js";
+import type { InvokeProxy } from "../api/proxy/proxy-route.js";
 import { recordTenant } from "../audit/vault-log.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";

@@ -1,11 +1,11 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
-import { internalCalls } from "../api/internal-calls.js";
 import { type Overload, oncePerSecond } from "../api/load-shedder.js";
-import type { OperatorLog } from "../api/operator-log.js";
-import { buildPipeline, type Pipeline } from "../api/pipeline.js";
-import type { InvokeProxy } from "../api/proxy-route.js";
-import { buildStreamPipeline, type StreamPipeline } from "../api/stream-pipeline.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
+import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
+import { buildStreamPipeline, type StreamPipeline } from "../api/pipeline/stream-pipeline.js";
+import type { InvokeProxy } from "../api/proxy/proxy-route.js";
+import { internalCalls } from "../api/rest/internal-calls.js";
 import { type RefusedKey, RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";

@@ -1,5 +1,5 @@
 import type { Authenticator } from "../access/authenticate.js";
-import type { OperatorLog } from "../api/operator-log.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import type { CallApi } from "../functions/host-calls.js";

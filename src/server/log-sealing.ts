@@ -1,4 +1,4 @@
-import type { OperatorLog } from "../api/operator-log.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import { ChainHistory } from "../audit/chain-history.js";
 import { LogClock } from "../audit/log-clock.js";
 import type { SealParts } from "../audit/seal-log.js";

@@ -1,4 +1,4 @@
-import type { OperatorLog } from "../api/operator-log.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { LogSinksConfig } from "../settings/log-sinks.js";
 import { FileSink } from "../sinks/file-sink.js";
 import { OtlpSink } from "../sinks/otlp-sink.js";

@@ -1,6 +1,6 @@
-import { clientReader } from "../api/client-address.js";
-import type { OperatorLog } from "../api/operator-log.js";
-import { createRateGate, openGate, type RateGate } from "../api/rate-gate.js";
+import { createRateGate, openGate, type RateGate } from "../api/admission/rate-gate.js";
+import { clientReader } from "../api/connection/client-address.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
 import { sharedRateLimits } from "../rate-limits/shared-rate-limits.js";
 import type { Config } from "../settings/config.js";

@@ -1,5 +1,5 @@
-import { causeFields } from "../api/log-cause.js";
-import type { OperatorLog } from "../api/operator-log.js";
+import { causeFields } from "../api/observation/log-cause.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import { type Job, Schedule } from "../jobs/schedule.js";
 import type { Meters } from "../telemetry/meters.js";
 

@@ -6,10 +6,16 @@ import { dirname } from "node:path";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
 import { admitRequest } from "../api/admit-request.js";
-import { CONNECTION_LIMITS } from "../api/connection-limits.js";
+import { CONNECTION_LIMITS } from "../api/connection/connection-limits.js";
+import { createOnePort } from "../api/connection/one-port.js";
 import { createCors } from "../api/cors.js";
-import { isHealthCheck, QUESTION_LIMITS, type Readiness, registerHealth, registerRpcHealth } from "../api/health.js";
-import { createOnePort } from "../api/one-port.js";
+import {
+  isHealthCheck,
+  QUESTION_LIMITS,
+  type Readiness,
+  registerHealth,
+  registerRpcHealth,
+} from "../api/health/health.js";
 import { refuseRequest } from "../api/refuse-request.js";
 import { Fault } from "../base/fault.js";
 import { LineSplitter } from "../base/line-splitter.js";

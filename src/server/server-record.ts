@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
-import { causeFields } from "../api/log-cause.js";
-import type { OperatorLog } from "../api/operator-log.js";
+import { causeFields } from "../api/observation/log-cause.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { AttestParts } from "../audit/attestations.js";
 import { recordInVault } from "../audit/vault-log.js";
 import type { Vault } from "../vault/vault.js";

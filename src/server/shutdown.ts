@@ -1,4 +1,4 @@
-import type { OperatorLog } from "../api/operator-log.js";
+import type { OperatorLog } from "../api/observation/operator-log.js";
 
 /** How long requests under way may continue after the signal to stop, in milliseconds. */
 export const REQUESTS_END_MS = 25_000;

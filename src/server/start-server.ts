@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { createOperatorLog } from "../api/operator-log.js";
+import { createOperatorLog } from "../api/observation/operator-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { chooseTransport } from "../mail/choose-transport.js";
 import { readBinTable } from "../settings/bin-table.js";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, request as send } from "node:http";
 import { expect, it } from "vitest";
-import type { Observation } from "../../src/api/observation.js";
-import { createProxyRoute } from "../../src/api/proxy-route.js";
+import type { Observation } from "../../src/api/observation/observation.js";
+import { createProxyRoute } from "../../src/api/proxy/proxy-route.js";
 import { withMemory } from "../support/memory.js";
 
 it("a call whose caller disconnects during the rate-limit check is not forwarded and is recorded as cancelled", async () => {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { NEVER_CLEARED } from "../../scripts/openapi/further-rules.js";
-import { functionProblem } from "../../src/api/rest/problem.js";
+import { functionProblem } from "../../src/api/faults/problem.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
 import {
   description,

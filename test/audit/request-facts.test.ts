@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { addressReader } from "../../src/api/client-address.js";
+import { addressReader } from "../../src/api/connection/client-address.js";
 import { clientClassOf } from "../../src/audit/client-class.js";
 import { loggedTrace } from "../../src/audit/trace-id.js";
 

@@ -2,7 +2,7 @@ import { connect } from "node:http2";
 import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { CreateTokenRequestSchema, GetTokenRequestSchema, TokenSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { readBinary } from "../../src/api/unary-fast-path/grpc-wire.js";
+import { readBinary } from "../../src/api/rpc/unary-fast-path/grpc-wire.js";
 import { toValue } from "../../src/services/value.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 

@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createOperatorLog } from "../../src/api/operator-log.js";
+import { createOperatorLog } from "../../src/api/observation/operator-log.js";
 import { ProcessGroup } from "../../src/processes/process-group.js";
 import { newDirectory } from "../support/new-directory.js";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { openMemory } from "../../src/api/memory-of.js";
+import { openMemory } from "../../src/api/request/memory-of.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { Proof } from "../../src/memory/memory-lease.js";

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { AuditContext } from "../../audit/audit-context.js";
 import { Fault } from "../../base/fault.js";
 import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
-import { auditOf } from "../audit-of.js";
-import type { ReadClient } from "../client-address.js";
+import type { ReadClient } from "../connection/client-address.js";
+import { auditOf } from "../request/audit-of.js";
 import { browserNameOf } from "./browser-name.js";
 
 /** The header that our pages add to each call. A form cannot send it, and other origins' scripts get no permission to. */

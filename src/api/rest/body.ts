@@ -3,9 +3,9 @@ import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
-import { announcedBytes } from "../announced-bytes.js";
-import { malformed, readJsonBytes } from "../json-text.js";
-import { memoryOf } from "../memory-of.js";
+import { malformed, readJsonBytes } from "../messages/json-text.js";
+import { announcedBytes } from "../request/announced-bytes.js";
+import { memoryOf } from "../request/memory-of.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
 const FORM_TYPE = "application/x-www-form-urlencoded";

@@ -5,7 +5,7 @@ import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import { type FieldNames, suggestedField, unknownFieldFaults } from "../../base/unknown-fields.js";
 import { toValue } from "../../services/value.js";
-import { maxEntriesOf, tooManyEntries } from "../field-sizes.js";
+import { maxEntriesOf, tooManyEntries } from "../messages/field-sizes.js";
 import { restFields, restName } from "./field-name.js";
 
 /** Reads a message from JSON. Unknown fields are ignored unless {@link unknownFieldFaults} objects. */

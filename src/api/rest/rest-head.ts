@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestMemory } from "../../memory/memory-lease.js";
-import { auditOf } from "../audit-of.js";
-import { memoryOf } from "../memory-of.js";
-import type { RequestAudit, RequestHead } from "../request-head.js";
+import { auditOf } from "../request/audit-of.js";
+import { memoryOf } from "../request/memory-of.js";
+import type { RequestAudit, RequestHead } from "../request/request-head.js";
 
 /** The head of a REST request, read as it is asked for. */
 export class RestHead implements RequestHead {

@@ -1,13 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import {
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  getOption,
-  hasOption,
-  isMessage,
-  type Message,
-} from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, hasOption, isMessage, type Message } from "@bufbuild/protobuf";
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../../gen/google/api/http_pb.js";
@@ -15,15 +7,14 @@ import { Fault, invalid, invalidFields } from "../../base/fault.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
 import { isJsonObject, type Json, setOwnProperty } from "../../base/json.js";
 import type { ServedMethod } from "../../services/call.js";
+import { type HttpVerb, patternOf } from "../routes/http-rule.js";
+import { type PathTemplate, parsePathTemplate } from "../routes/path-template.js";
 import { readsBareList } from "./bare-list.js";
 import { readJsonBody, requireCaller } from "./body.js";
 import { restFields } from "./field-name.js";
 import { compileFieldReader, compilePartialJsonReader, defaultsOf } from "./json-reader.js";
 import { compileFieldWriter, compileJsonWriter } from "./json-writer.js";
-import { type PathTemplate, parsePathTemplate } from "./path-template.js";
 import { compileQueryReader, type UnknownParameters } from "./query.js";
-
-export type HttpVerb = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** A request message, with only its path if the rest could not be read. */
 export interface ReadRequest {
@@ -63,11 +54,6 @@ export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): R
   if (!hasOption(method.desc, http)) return [];
   const rule = getOption(method.desc, http);
   return [rule, ...rule.additionalBindings].map((binding) => restMethod(method, binding, defaultBodyLimit));
-}
-
-/** The fields that a method's path binds: they name the resource it works on. */
-export function pathVariablesOf(desc: DescMethod): readonly string[] {
-  return hasOption(desc, http) ? parsePathTemplate(patternOf(getOption(desc, http)).text).variables : [];
 }
 
 function restMethod(method: ServedMethod, rule: HttpRule, defaultBodyLimit: number): RestMethod {
@@ -211,23 +197,6 @@ function keysPresent(input: DescMessage, path: PathTemplate, json: Json | undefi
   return restFields(input)
     .filter(({ name }) => name !== "update_mask" && !path.variables.includes(name) && Object.hasOwn(json, name))
     .map(({ name }) => name);
-}
-
-function patternOf({ pattern }: HttpRule): { verb: HttpVerb; text: string } {
-  switch (pattern.case) {
-    case "get":
-      return { verb: "GET", text: pattern.value };
-    case "post":
-      return { verb: "POST", text: pattern.value };
-    case "put":
-      return { verb: "PUT", text: pattern.value };
-    case "patch":
-      return { verb: "PATCH", text: pattern.value };
-    case "delete":
-      return { verb: "DELETE", text: pattern.value };
-    default:
-      throw new Error(`REST does not serve the pattern ${pattern.case}`);
-  }
 }
 
 function fieldOf(desc: DescMessage, name: string): DescField {

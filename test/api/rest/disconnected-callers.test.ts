@@ -5,11 +5,11 @@ import { create } from "@bufbuild/protobuf";
 import Fastify from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
-import { CONNECTION_LIMITS } from "../../../src/api/connection-limits.js";
-import type { Observation } from "../../../src/api/observation.js";
-import { createOnePort, type OnePort } from "../../../src/api/one-port.js";
-import type { Pipeline } from "../../../src/api/pipeline.js";
-import type { RequestHead } from "../../../src/api/request-head.js";
+import { CONNECTION_LIMITS } from "../../../src/api/connection/connection-limits.js";
+import { createOnePort, type OnePort } from "../../../src/api/connection/one-port.js";
+import type { Observation } from "../../../src/api/observation/observation.js";
+import type { Pipeline } from "../../../src/api/pipeline/pipeline.js";
+import type { RequestHead } from "../../../src/api/request/request-head.js";
 import { registerRest } from "../../../src/api/rest/rest-routes.js";
 import { withMemory } from "../../support/memory.js";
 

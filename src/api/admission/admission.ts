@@ -1,0 +1,165 @@
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { AuthMode, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import type { Authenticator } from "../../access/authenticate.js";
+import { actorOf, type Caller, keyProofOf } from "../../access/caller.js";
+import type { FramePasses } from "../../access/frame-passes.js";
+import { isPermission, mayHold, type Permission } from "../../access/permissions.js";
+import { type Denied, deniedWith, recordDenial, recordingDenials } from "../../access/refusal.js";
+import { Fault, permissionDenied } from "../../base/fault.js";
+import type { Uuid } from "../../base/ids.js";
+import type { PersonAuthenticator } from "../../people/person-authenticator.js";
+import type { Database } from "../../store/database.js";
+import type { RequestHead } from "../request/request-head.js";
+import { type Credential, credentialOf } from "./credential.js";
+import { admitPerson } from "./person-admission.js";
+
+/** A request that may have its body read. */
+export interface Admission {
+  readonly head: RequestHead;
+  readonly caller: Caller | undefined;
+  /** Reads the caller's rights again: they changed since. */
+  renew(): Promise<Caller | undefined>;
+}
+
+export interface AdmissionParts {
+  readonly authenticator: Authenticator;
+  readonly people: PersonAuthenticator;
+  readonly database: Database;
+  /** Absent: requests of frames are not told apart. */
+  readonly framePasses?: FramePasses;
+}
+
+/** Sent by frames of hosted fields: see {@link FramePasses}. */
+const FRAME_PASS_HEADER = "cloakroom-frame";
+
+/** Authentication and permission of one method, before the body is read. */
+export interface MethodAdmission {
+  admit(head: RequestHead): Promise<Admission>;
+  /** The same for a caller that is known already: code that acts as an application. */
+  admitCaller(head: RequestHead, caller: Caller, renew: Admission["renew"]): Promise<Admission>;
+}
+
+export function createAdmission(desc: DescMethod, parts: AdmissionParts): MethodAdmission {
+  const { authenticator, database } = parts;
+  const policy = getOption(desc, policyOption);
+  const missingFrom = permissionCheck(policy.requires.map(asPermission), policy.requiresOneOf.map(asPermission));
+  const personOf = admitPerson(desc, parts);
+
+  const authorizeKey = async (head: RequestHead, key: string | undefined): Promise<Caller | undefined> => {
+    if (policy.auth === AuthMode.OPTIONAL && !key) return undefined;
+    const caller = await callerOfKey(parts, head, key);
+    if (policy.auth === AuthMode.OPTIONAL) return caller;
+    if (missingFrom(caller) === undefined) {
+      // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
+      const unauthorized = caller.grant.isEmpty ? caller.session : undefined;
+      if (unauthorized) throw await recordDenial(database, unauthorizedSession(caller, unauthorized.id));
+      return caller;
+    }
+    // Cached rights may be stale and denials are not revision-checked, so reload before denying.
+    authenticator.forget(key ?? "");
+    const current = await authenticator.authenticate(key, head.audit.context);
+    const missing = missingFrom(current);
+    if (missing) throw await recordDenial(database, lacking(current, missing));
+    return current;
+  };
+
+  const authorize = async (head: RequestHead, credential: Credential): Promise<Caller | undefined> => {
+    if (policy.auth === AuthMode.PERSON || policy.auth === AuthMode.SIGNING_IN || credential.kind === "sign_in") {
+      const person = await personOf(head, credential);
+      if (person) await requireFitReason(database, head, person);
+      return person;
+    }
+    return authorizeKey(head, credential.text);
+  };
+
+  return {
+    async admit(head) {
+      const credential = credentialOf(head);
+      const renew = () => {
+        if (credential.kind === "key") authenticator.forget(credential.text ?? "");
+        return authorize(head, credential);
+      };
+      const caller = await authorize(head, credential);
+      if (caller) {
+        database.shared.requireRoom(caller.tenantId);
+        head.memory.prove(keyProofOf(caller));
+      }
+      return { head, caller, renew };
+    },
+    async admitCaller(head, caller, renew) {
+      const renewed = async () => {
+        const current = await renew();
+        const missing = current && missingFrom(current);
+        if (current && missing) throw await recordDenial(database, lacking(current, missing));
+        return current;
+      };
+      // As above: reload before denying.
+      const current = missingFrom(caller) === undefined ? caller : await renewed();
+      return { head, caller: current, renew: renewed };
+    },
+  };
+}
+
+/** Authenticates a key, and checks what the request has beside it. */
+async function callerOfKey(
+  { authenticator, database, framePasses }: AdmissionParts,
+  head: RequestHead,
+  key: string | undefined,
+): Promise<Caller> {
+  const caller = await authenticator.authenticate(key, head.audit.context);
+  const framePass = head.header(FRAME_PASS_HEADER);
+  if (framePass !== undefined) {
+    await recordingDenials(database, async () => framePasses?.require(framePass, key, caller));
+  }
+  await requireFitReason(database, head, caller);
+  return caller;
+}
+
+/** @throws {Fault} reason_invalid, with a log row, for a reason that cannot be accepted. */
+async function requireFitReason(
+  database: Database,
+  { audit: { badReason } }: RequestHead,
+  caller: Caller,
+): Promise<void> {
+  if (badReason) throw await recordDenial(database, reasonRefused(caller, badReason));
+}
+
+/** Finds a permission that a caller lacks: any of `all`, or the first of `oneOf` where it holds none of these. */
+function permissionCheck(
+  all: readonly Permission[],
+  oneOf: readonly Permission[],
+): (caller: Caller) => Permission | undefined {
+  return ({ grant }) =>
+    all.find((permission) => !grant.holds(permission)) ??
+    (oneOf.some((permission) => grant.holds(permission)) ? undefined : oneOf[0]);
+}
+
+/** A session asked for something before it was authorized. */
+function unauthorizedSession(caller: Caller, id: Uuid): Denied {
+  const fault = new Fault("permission_denied", "The session is not authorized.");
+  return deniedWith(caller, fault, "session", id, "not authorized");
+}
+
+function reasonRefused(caller: Caller, fault: Fault): Denied {
+  return deniedWith(caller, fault, "application", actorOf(caller).id, "reason");
+}
+
+/** A known key asked for what it may not do at all. */
+function lacking(caller: Caller, permission: Permission): Denied {
+  const fault = permissionDenied(permission, hintFor(caller, permission));
+  return deniedWith(caller, fault, "application", actorOf(caller).id, permission);
+}
+
+/** Which key to use instead, where the type of the caller's application rules the permission out. */
+function hintFor({ principal, session }: Caller, permission: Permission): string | undefined {
+  if (session || principal.kind !== "application" || mayHold(principal.type, permission)) return undefined;
+  if (principal.type === "management") {
+    return "a management key manages applications and never touches tokens. Use the key of a private or public application.";
+  }
+  return mayHold("management", permission) ? "only the key of a management application can hold it." : undefined;
+}
+
+function asPermission(text: string): Permission {
+  if (!isPermission(text)) throw new Error(`the protos require an unknown permission: ${text}`);
+  return text;
+}

@@ -1,0 +1,57 @@
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import { AuthMode, policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import { type Caller, personOf } from "../../access/caller.js";
+import { type Denied, deniedWith, recordDenial } from "../../access/refusal.js";
+import type { Role } from "../../access/role.js";
+import { Fault, invalid } from "../../base/fault.js";
+import type { PersonAuthenticator } from "../../people/person-authenticator.js";
+import { operationOf, type RoleCell, roleCellOf } from "../../services/role-cell.js";
+import type { Database } from "../../store/database.js";
+import type { RequestHead } from "../request/request-head.js";
+import type { Credential } from "./credential.js";
+
+interface PersonParts {
+  readonly people: PersonAuthenticator;
+  readonly database: Database;
+}
+
+/**
+ * Authentication of people for one method, and the check of their role. The admission of a method that begins a sign-in
+ * has no caller.
+ */
+export function admitPerson(
+  desc: DescMethod,
+  { people, database }: PersonParts,
+): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
+  const cell = roleCellOf(desc);
+  const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
+  return async ({ visit, audit }, credential) => {
+    if (credential.kind === "key" && credential.text !== undefined) {
+      throw invalid("BT-API-KEY", "must not be sent: this is for people in a browser");
+    }
+    if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+    visit.requireOwnPage();
+    if (isSigningIn) return undefined;
+    const caller = await people.authenticate(credential.text ?? "", visit.isIdle, audit.context);
+    const refused = refusal(desc, cell, caller);
+    if (refused) throw await recordDenial(database, refused);
+    return caller;
+  };
+}
+
+function refusal(desc: DescMethod, { roles, needsSecondFactor }: RoleCell, caller: Caller): Denied | undefined {
+  const { role, memberId, strongUntil } = personOf(caller);
+  const operation = operationOf(desc);
+  const isAllowed = roles.includes(role);
+  if (isAllowed && (!needsSecondFactor || strongUntil !== undefined)) return undefined;
+  const fault = isAllowed
+    ? new Fault("second_factor_required", `${operation} needs a second factor: prove it with a passkey.`)
+    : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);
+  return deniedWith(caller, fault, "member", memberId, operation);
+}
+
+function whoMay(roles: readonly Role[]): string {
+  if (roles.length === 0) return "only the key of an application may";
+  const last = roles.at(-1);
+  return roles.length === 1 ? `${last} may` : `${roles.slice(0, -1).join(", ")} and ${last} may`;
+}

@@ -1,0 +1,120 @@
+import { actorOf, type Caller } from "../../access/caller.js";
+import { Fault } from "../../base/fault.js";
+import type { TenantId } from "../../base/ids.js";
+import { EgressError } from "../../egress/egress-error.js";
+import { BodyFault } from "../../memory/body-fault.js";
+import type { EndedOperation, ParentSpan } from "../../telemetry/ended-operation.js";
+import { causeFields } from "./log-cause.js";
+import type { LogFields, OperatorLog } from "./operator-log.js";
+
+/** Error codes of failures in tenants' code (contract, Errors). */
+export type FunctionErrorCode = "reactor_error" | "proxy_error";
+
+/** Codes of cancelled requests: their callers disconnected, or their deadline passed. */
+export type CancelledCode = "canceled" | "deadline_exceeded";
+
+/** The record of one request for the operator's log. */
+export interface Observation {
+  caller: Caller | undefined;
+  /** The tenant if known without a caller: the owner of a proxy that requires no key. */
+  tenantId: TenantId | undefined;
+  end(status: number): void;
+  fail(status: number, fault: Fault): void;
+  /** A tenant's code failed, which is not an internal error, whatever the status. */
+  failFunction(status: number, code: FunctionErrorCode): void;
+  /** The request was cancelled, which is not a failure. */
+  cancel(code: CancelledCode): void;
+  /** The response was cut off after its start, for another reason than the caller disconnecting. */
+  breakOff(error: unknown): void;
+}
+
+export interface ObservedRequest {
+  readonly rpc: string;
+  /** The path template. Absent for RPC protocols. */
+  readonly route?: string;
+  readonly traceId: string;
+  /** The caller's span, which is the parent. */
+  readonly parent: ParentSpan | undefined;
+}
+
+/** Web servers log 499 for clients that disconnect. No response has it. */
+const CANCELLED_STATUS: Readonly<Record<CancelledCode, number>> = { canceled: 499, deadline_exceeded: 408 };
+
+export type Observe = (request: ObservedRequest) => Observation;
+
+/** One line per request: info for success or a caller's error, error with the cause for an internal one. */
+export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
+  return ({ rpc, route, traceId, parent }) => {
+    const start = performance.now();
+    // Connect may answer with a refusal that the gate has recorded already.
+    let isOver = false;
+    const isFirst = () => {
+      const wasOver = isOver;
+      isOver = true;
+      return !wasOver;
+    };
+    const observation: Observation = {
+      caller: undefined,
+      tenantId: undefined,
+      end(status) {
+        if (!isFirst()) return;
+        onEnd(ended("ok"));
+        log.info(fields(status), "served");
+      },
+      fail(status, fault) {
+        if (!isFirst()) return;
+        onEnd({ ...ended(fault.code), bodyRefusal: fault instanceof BodyFault ? fault.refusal : undefined });
+        const isOutgoing = fault.cause instanceof EgressError;
+        const cause = status >= 500 || isOutgoing ? causeFields(fault.cause) : {};
+        const line = { ...fields(status), code: fault.code, ...cause };
+        if (status < 500) log.info(line, "refused");
+        else log.error(line, "failed");
+      },
+      failFunction(status, code) {
+        if (!isFirst()) return;
+        onEnd(ended(code));
+        log.info({ ...fields(status), code }, "refused");
+      },
+      cancel(code) {
+        if (!isFirst()) return;
+        onEnd(ended(code));
+        log.info({ ...fields(CANCELLED_STATUS[code]), code }, "cancelled");
+      },
+      breakOff(error) {
+        log.warn({ trace_id: traceId, rpc, ...ownerFields(observation), ...causeFields(error) }, "cut off");
+      },
+    };
+    const ended = (code: string): EndedOperation => ({
+      ...{ rpc, route, code, parent },
+      seconds: (performance.now() - start) / 1_000,
+    });
+    const fields = (status: number): LogFields => ({
+      trace_id: traceId,
+      rpc,
+      status,
+      duration_ms: Math.round((performance.now() - start) * 10) / 10,
+      ...(route === undefined ? {} : { route }),
+      ...ownerFields(observation),
+    });
+    return observation;
+  };
+}
+
+function ownerFields({ caller, tenantId }: Observation): LogFields {
+  if (caller) {
+    const { id, type } = actorOf(caller);
+    return { tenant_id: caller.tenantId, ...(type === "user" ? { user_id: id } : { application_id: id }) };
+  }
+  return tenantId === undefined ? {} : { tenant_id: tenantId };
+}
+
+/** Converts any thrown value to a fault. An error that callers must not see becomes `internal`. */
+export function toFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  return new Fault("internal", "Something went wrong on our side.", { cause: error });
+}
+
+/** Whether this was thrown because the request was cancelled. */
+export function isCancelled(error: unknown, signal: AbortSignal): boolean {
+  return signal.aborted && error === signal.reason;
+}

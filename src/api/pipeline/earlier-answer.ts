@@ -1,0 +1,29 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { recordingDenials } from "../../access/refusal.js";
+import type { Fault } from "../../base/fault.js";
+import { FAULT_TABLE } from "../faults/fault-table.js";
+import { requestInFlight } from "./idempotency.js";
+import { type CallParts, showReplay } from "./transacting-call.js";
+
+/**
+ * The response to a repeat that failed before its handler looked for an earlier request: in reading, validation, or the
+ * handler's first checks. The first success is replayed whatever the new body (contract, Idempotency): for example, an
+ * expiry that was in the future then may be past now.
+ * @throws {Fault} idempotency_in_flight while the earlier request is running; permission_denied if the caller lost the
+ * right.
+ */
+export async function earlierAnswer<Output extends DescMessage>(
+  output: Output,
+  parts: CallParts,
+  fault: Fault,
+): Promise<MessageShape<Output> | undefined> {
+  const { database, caller } = parts;
+  const idempotency = parts.takeIdempotency();
+  // An internal error says nothing of the request: the client will retry.
+  if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
+  const earlier = await recordingDenials(database, () =>
+    database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),
+  );
+  if (earlier?.kind === "running") throw requestInFlight();
+  return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;
+}

@@ -1,0 +1,176 @@
+import { createHmac } from "node:crypto";
+import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { actorOf, type Caller } from "../../access/caller.js";
+import { Fault, invalid } from "../../base/fault.js";
+import type { Uuid } from "../../base/ids.js";
+import { lengthPrefixed } from "../../crypto/bytes.js";
+import { isProof } from "../../crypto/keyed-hash.js";
+import { open, seal } from "../../crypto/sealed.js";
+import type { TenantKeys } from "../../crypto/tenant-keys.js";
+import type { ServedReplay } from "../../services/replay.js";
+import { noteDue } from "../../store/jobs/due.js";
+import {
+  completeKey,
+  dropExpiredIdempotencyKey,
+  findIdempotencyKey,
+  type IdempotencyRow,
+  insertIdempotencyKey,
+  insertKeyInFlight,
+} from "../../store/jobs/idempotency-keys.js";
+import type { Transaction } from "../../store/transactions/transaction.js";
+import { RECURSION_LIMIT } from "../messages/message-structure.js";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const MAX_KEY_LENGTH = 255;
+
+/** The answer to a repeated request, to be shown once its transaction is committed. */
+export interface Replay<Output extends DescMessage> {
+  readonly accepted: boolean;
+  /** It is a repeat with another request. */
+  readonly differs: boolean;
+  show(): MessageShape<Output>;
+}
+
+/** An earlier request with the same key: answered, still at work, or cut off after it had begun. */
+export type EarlierRequest<Output extends DescMessage> =
+  | { readonly kind: "answered"; readonly replay: Replay<Output> }
+  | { readonly kind: "running" }
+  | { readonly kind: "left"; readonly subject: Uuid };
+
+/** The parts of a request that matter for its idempotency key. */
+export interface KeyedRequest {
+  readonly key: string;
+  readonly method: string;
+  /** The path variables: each resource has keys of its own. */
+  readonly resource: readonly string[];
+  readonly body: Uint8Array;
+  readonly rule: ServedReplay;
+}
+
+/**
+ * Stores the part of an answer that a method keeps for an idempotency key, sealed, in the transaction of the effect.
+ * For a day, the same key in the same tenant, application, method and resource is answered from it by the method's
+ * rule, even if the request differs.
+ */
+export class Idempotency {
+  readonly #keys: TenantKeys;
+  readonly #caller: Caller;
+  readonly #resource: readonly string[];
+  readonly #rule: ServedReplay;
+  readonly #keyHash: Buffer;
+  readonly #requestHash: Buffer;
+  /** A keyed hash of the request's author, bound to its idempotency key: no other party can compute it. */
+  readonly #maker: Buffer;
+
+  constructor({ key, method, resource, body, rule }: KeyedRequest, caller: Caller, keys: TenantKeys) {
+    if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
+      throw invalid("BT-IDEMPOTENCY-KEY", `must have 1 to ${MAX_KEY_LENGTH} characters`);
+    }
+    this.#keys = keys;
+    this.#caller = caller;
+    this.#resource = resource;
+    this.#rule = rule;
+    const scope = [actorOf(caller).id, caller.session?.id ?? "", method, ...resource];
+    this.#keyHash = createHmac("sha256", keys.proof)
+      .update(lengthPrefixed(["cloakroom/idempotency/1", ...scope, key]))
+      .digest();
+    this.#requestHash = createHmac("sha256", keys.proof)
+      .update(lengthPrefixed(["cloakroom/request/1", body]))
+      .digest();
+    this.#maker = createHmac("sha256", keys.proof)
+      .update(lengthPrefixed(["cloakroom/idempotency-maker/1", this.#keyHash, makerOf(caller)]))
+      .digest();
+  }
+
+  /**
+   * The result of an earlier request with this key. Checks an answer against the caller's current rights, and writes
+   * its log row.
+   */
+  async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<EarlierRequest<Output> | undefined> {
+    const row = await tx.query(findIdempotencyKey, this.#keyHash);
+    if (!row) return undefined;
+    if (row.response) {
+      const replay = await this.#replay(tx, { ...row, response: row.response }, output);
+      return { kind: "answered", replay };
+    }
+    if (row.leased || !row.subject) return { kind: "running" };
+    return { kind: "left", subject: row.subject };
+  }
+
+  /** Notes, in the transaction that comes before the effects, that an operation is under way. */
+  begin(tx: Transaction, subject: Uuid): void {
+    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
+    const expiresAt = new Date(tx.now.getTime() + DAY_MS);
+    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
+    tx.enqueue(insertKeyInFlight, {
+      ...{ key_hash: this.#keyHash, request_hash: this.#requestHash, maker: this.#maker },
+      ...{ accepted: false, expires_at: expiresAt, subject },
+    });
+  }
+
+  /** Stores the answer of an operation that {@link begin} noted. */
+  complete(tx: Transaction, output: DescMessage, response: Message): void {
+    tx.enqueue(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
+  }
+
+  /** Stores the answer with whatever else the transaction writes. */
+  store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
+    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
+    const expiresAt = new Date(tx.now.getTime() + DAY_MS);
+    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
+    tx.enqueue(insertIdempotencyKey, {
+      key_hash: this.#keyHash,
+      request_hash: this.#requestHash,
+      accepted,
+      response: this.#seal(output, response),
+      expires_at: expiresAt,
+      maker: this.#maker,
+    });
+  }
+
+  async #replay<Output extends DescMessage>(
+    tx: Transaction,
+    row: IdempotencyRow,
+    output: Output,
+  ): Promise<Replay<Output>> {
+    const stored = open(this.#keys.data, this.#place(), row.response);
+    const kept = fromBinary(output, stored, { recursionLimit: RECURSION_LIMIT });
+    const hasSameKey = row.maker !== null && isProof(this.#maker, row.maker);
+    const context = { tx, caller: this.#caller, keys: this.#keys, resource: this.#resource, hasSameKey };
+    const show = await this.#rule.replay(context, kept);
+    return {
+      accepted: row.accepted,
+      differs: !row.request_hash.equals(this.#requestHash),
+      show() {
+        const shown = show();
+        if (!isMessage(shown, output)) throw new Error(`a replay gave another message than ${output.typeName}`);
+        return shown;
+      },
+    };
+  }
+
+  #seal(output: DescMessage, response: Message): Buffer {
+    return seal(this.#keys.data, this.#place(), toBinary(output, this.#rule.keep(response)));
+  }
+
+  #place() {
+    return { tenantId: this.#caller.tenantId, entity: this.#keyHash.toString("hex"), field: "idempotency" };
+  }
+}
+
+/** The caller's key, session or sign-in: each counts as a separate author. */
+function makerOf({ principal, session, keyId }: Caller): string {
+  if (principal.kind === "person") return principal.signInId;
+  return session?.id ?? keyId ?? "";
+}
+
+/** Two requests with one key met, and the first has not ended. */
+export function requestInFlight(): Fault {
+  return new Fault(
+    "idempotency_in_flight",
+    "The first request with this idempotency key has not ended yet. Try again shortly.",
+    {
+      retryAfter: 1,
+    },
+  );
+}

@@ -1,0 +1,199 @@
+import { create, type DescMethod, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
+import type { Caller } from "../../access/caller.js";
+import { Denied, recordDenial } from "../../access/refusal.js";
+import { Fault, invalid, withFurtherFaults } from "../../base/fault.js";
+import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
+import { KeyVersionUnknown } from "../../crypto/sealed.js";
+import type { NewCookie } from "../../people/visit.js";
+import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../../services/call.js";
+import { fieldChecksOf } from "../../services/field-checks.js";
+import { StaleAuthorization } from "../../store/postgres/database-error.js";
+import type { Keyring } from "../../tenancy/keyring.js";
+import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
+import type { Visits } from "../browser/visits.js";
+import type { OperatorLog } from "../observation/operator-log.js";
+import type { RequestHead } from "../request/request-head.js";
+import { pathVariablesOf } from "../routes/http-rule.js";
+import { earlierAnswer } from "./earlier-answer.js";
+import { Idempotency } from "./idempotency.js";
+import { type CallParts, TransactingCall } from "./transacting-call.js";
+import { compileValidation } from "./validation.js";
+
+export interface Answer {
+  readonly message: Message;
+  readonly headers: AnswerHeaders;
+  /** 202 instead of the method's own status. */
+  readonly accepted: boolean;
+  /** REST answers with this instead of the message. */
+  readonly verbatim: VerbatimAnswer | undefined;
+  /** The message without what may not be kept. */
+  lasting(): Message;
+}
+
+/** The one way through a method, for all protocols: built once, run for each request. */
+export interface Pipeline extends MethodAdmission {
+  readonly method: ServedMethod;
+  /** Whether a request says in a mask what it changes. */
+  readonly takesMask: boolean;
+  /**
+   * Validation, idempotency and the handler.
+   * @param unreadable says why a request could not be read, of which only the path is there then.
+   * @param partial what could be read of it, to find what else is wrong.
+   */
+  run(admission: Admission, request: Message, unreadable?: Fault, partial?: Message): Promise<Answer>;
+}
+
+export interface PipelineParts extends AdmissionParts {
+  readonly keyring: Keyring;
+  readonly log: OperatorLog;
+  readonly visits: Pick<Visits, "setCookie">;
+}
+
+/** Says that an answer is that of an earlier request with the same idempotency key. */
+const REPLAYED = ["bt-idempotency-replayed", "true"] as const;
+
+/** How often a request authorizes again because the tenant's rights changed under it. */
+const STALE_ATTEMPTS = 5;
+
+export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipeline {
+  const { desc } = method;
+  const answer = answering(method, parts);
+  return {
+    method,
+    takesMask: getOption(desc, policyOption).mergePatch,
+    ...createAdmission(desc, parts),
+    async run({ head, caller: admitted, renew }, request, unreadable, partial) {
+      let caller = admitted;
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await answer(head, caller, request, unreadable, partial);
+        } catch (error) {
+          if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
+            parts.keyring.forget(caller.tenantId);
+          } else if (!(error instanceof StaleAuthorization)) throw error;
+          if (attempt === STALE_ATTEMPTS) {
+            throw new Fault("conflict", "The rights of the key used keep changing. Try again shortly.");
+          }
+          caller = await renew();
+        }
+      }
+    },
+  };
+}
+
+type AnswerRequest = (
+  head: RequestHead,
+  caller: Caller | undefined,
+  request: Message,
+  unreadable: Fault | undefined,
+  partial: Message | undefined,
+) => Promise<Answer>;
+
+/** Validation, idempotency and the handler of one method, under rights that may turn out to be stale. */
+function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
+  const { desc } = method;
+  const rpc = rpcOf(desc);
+  const validate = compileValidation(desc.input, create(desc.input));
+  const fieldChecks = fieldChecksOf(desc);
+  const idempotencyOf = idempotencyReader(method, parts);
+  const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");
+
+  /** Adds to a refusal all other problems of the request, also those that a later step would find. */
+  const everyFault = (fault: Fault, request: Message | undefined): Fault =>
+    request ? withFurtherFaults(fault, [() => validate(request), ...fieldChecks(request)]) : fault;
+
+  return async (head, caller, request, unreadable, partial) => {
+    const bytes = head.memory.bodyBytes;
+    if (isLarge(bytes)) await yieldToEventLoop(bytes);
+    const reply = new CollectedReply();
+    const headersOf = (message: Message) => [
+      ...method.headersOf(message),
+      ...(reply.isReplayed ? [REPLAYED] : []),
+      ...(reply.cookie ? [["set-cookie", parts.visits.setCookie(reply.cookie)] as const] : []),
+    ];
+    let idempotency = await idempotencyOf(head, caller, request);
+    const call: CallParts = {
+      ...{ database: parts.database, caller, head, reply },
+      takeIdempotency() {
+        const taken = idempotency;
+        idempotency = undefined;
+        return taken;
+      },
+      onDifferentRepeat: () =>
+        parts.log.warn({ trace_id: head.traceId, rpc }, "an idempotency key was repeated with another request"),
+    };
+    try {
+      if (unreadable) throw unreadable;
+      if (updateMask && Reflect.get(request, updateMask.localName) === undefined) {
+        throw invalid("update_mask", "must name the fields to change");
+      }
+      validate(request);
+      if (isLarge(bytes)) await yieldToEventLoop(bytes);
+      const message = await method.serve(request, (output) => new TransactingCall(output, call));
+      return {
+        ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
+        lasting: () => reply.lasting?.() ?? message,
+      };
+    } catch (thrown) {
+      const error = thrown instanceof Denied ? await recordDenial(parts.database, thrown) : thrown;
+      const message = error instanceof Fault ? await earlierAnswer(desc.output, call, error) : undefined;
+      if (!message) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
+      const headers = headersOf(message);
+      return { message, headers, accepted: reply.isAccepted, verbatim: undefined, lasting: () => message };
+    }
+  };
+}
+
+/** Reads the idempotency key of a request. @throws Error where the method takes keys and has no rule for replays. */
+function idempotencyReader(
+  { desc, replay: rule }: ServedMethod,
+  { keyring }: PipelineParts,
+): (head: RequestHead, caller: Caller | undefined, request: Message) => Promise<Idempotency | undefined> {
+  const { idempotent } = getOption(desc, policyOption);
+  const rpc = rpcOf(desc);
+  if (idempotent && !rule) throw new Error(`${rpc} takes idempotency keys and has no rule for replays`);
+  const path = pathVariablesOf(desc);
+  const resourceFields = desc.input.fields.filter(({ name }) => path.includes(name));
+  return async (head, caller, request) => {
+    const key = idempotent ? head.header("bt-idempotency-key") : undefined;
+    if (key === undefined || !caller || !rule) return undefined;
+    const keys = await keyring.of(caller.tenantId);
+    const resource = resourceFields.map((field) => String(Reflect.get(request, field.localName)));
+    const body = toBinary(desc.input, request);
+    if (isLarge(body.length)) await yieldToEventLoop(body.length);
+    return new Idempotency({ key, method: rpc, resource, body, rule }, caller, keys);
+  };
+}
+
+function rpcOf({ parent, name }: DescMethod): string {
+  return `${parent.typeName}/${name}`;
+}
+
+class CollectedReply implements Reply {
+  isAccepted = false;
+  isReplayed = false;
+  written: VerbatimAnswer | undefined;
+  cookie: NewCookie | undefined;
+  lasting: (() => Message) | undefined;
+
+  accepted(): void {
+    this.isAccepted = true;
+  }
+
+  replayed(): void {
+    this.isReplayed = true;
+  }
+
+  verbatim(answer: VerbatimAnswer): void {
+    this.written = answer;
+  }
+
+  setCookie(cookie: NewCookie): void {
+    this.cookie = cookie;
+  }
+
+  keepAs(message: () => Message): void {
+    this.lasting = message;
+  }
+}

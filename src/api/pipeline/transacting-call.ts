@@ -1,0 +1,229 @@
+import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import type { Caller } from "../../access/caller.js";
+import { Fault } from "../../base/fault.js";
+import type { Uuid } from "../../base/ids.js";
+import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { Visit } from "../../people/visit.js";
+import type { Call, ExternalOperation, Reply } from "../../services/call.js";
+import type { Database, Transactions } from "../../store/database.js";
+import { LockTimeout, UniqueViolation } from "../../store/postgres/database-error.js";
+import type { OrdinaryTransaction, Transaction, Work } from "../../store/transactions/transaction.js";
+import type { RequestAudit, RequestHead } from "../request/request-head.js";
+import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
+
+/** The parts of a call after its request was admitted and read. */
+export interface CallParts {
+  readonly database: Database;
+  readonly caller: Caller | undefined;
+  readonly head: RequestHead;
+  readonly reply: Reply & {
+    readonly isAccepted: boolean;
+    keepAs(message: () => Message): void;
+    /** The answer is that of an earlier request. */
+    replayed(): void;
+  };
+  /** The request's idempotency state, returned once: the taker looks up the result of an earlier request. */
+  takeIdempotency(): Idempotency | undefined;
+  /** Called when a repeat brought another request. */
+  onDifferentRepeat(): void;
+}
+
+/** A class, because the hot path would make a dozen functions for each request. */
+export class TransactingCall<Output extends DescMessage> implements Call<Output> {
+  readonly #output: Output;
+  readonly #parts: CallParts;
+
+  constructor(output: Output, parts: CallParts) {
+    this.#output = output;
+    this.#parts = parts;
+  }
+
+  get traceId(): string {
+    return this.#parts.head.traceId;
+  }
+
+  get reply(): Reply {
+    return this.#parts.reply;
+  }
+
+  get hasCaller(): boolean {
+    return this.#parts.caller !== undefined;
+  }
+
+  get caller(): Caller {
+    const { caller } = this.#parts;
+    if (!caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+    return caller;
+  }
+
+  get apiKey(): string | undefined {
+    return this.#parts.head.header("bt-api-key");
+  }
+
+  get visit(): Visit {
+    const { visit } = this.#parts.head;
+    if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+    return visit;
+  }
+
+  /** It is made when a handler asks for it. */
+  get signal(): AbortSignal {
+    return this.#parts.head.signal;
+  }
+
+  get memory(): RequestMemory {
+    return this.#parts.head.memory;
+  }
+
+  get audit(): RequestAudit {
+    return this.#parts.head.audit;
+  }
+
+  transact<T>(work: Work<T, OrdinaryTransaction>, show: Show<Output, T>, showLasting = show) {
+    return this.#transactIn(this.#parts.database.ordinary, work, show, showLasting);
+  }
+
+  transactShared<T>(work: Work<T>, show: Show<Output, T>, showLasting = show) {
+    return this.#transactIn(this.#parts.database.shared, work, show, showLasting);
+  }
+
+  async commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
+    return this.#commitIn(this.#parts.database.ordinary, work);
+  }
+
+  async commitShared<T>(work: Work<T>): Promise<T> {
+    return this.#commitIn(this.#parts.database.shared, work);
+  }
+
+  async list<T>(
+    work: Work<T, OrdinaryTransaction>,
+    show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
+  ): Promise<MessageInitShape<Output>> {
+    return show(await this.#commitIn(this.#parts.database.bulk, work));
+  }
+
+  /** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
+  async engage<B extends { readonly subject: Uuid }, T>(
+    operation: ExternalOperation<B, T>,
+    show: Show<Output, T>,
+  ): Promise<MessageInitShape<Output>> {
+    const { ordinary } = this.#parts.database;
+    const { tenantId, revision } = this.caller;
+    const idempotency = this.#parts.takeIdempotency();
+    if (!idempotency) {
+      const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
+      return show(await operation.act(begun));
+    }
+    const met = await onceOnly(() =>
+      ordinary.run(tenantId, revision, (tx) => beginOnce(this.#output, idempotency, tx, operation)),
+    );
+    if (met.kind === "answered") return showReplay(this.#parts, met.replay);
+    if (met.kind === "resumed") this.#parts.reply.replayed();
+    const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
+    const shown = create(this.#output, show(result));
+    await ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, this.#output, shown));
+    return show(result);
+  }
+
+  #commitIn<T, Tx extends Transaction>(kind: Transactions<Tx>, work: Work<T, Tx>): Promise<T> {
+    const { tenantId, revision } = this.caller;
+    return kind.run(tenantId, revision, work);
+  }
+
+  /** Runs work under the caller's rights, and shows its result. */
+  async #transactIn<T, Tx extends Transaction>(
+    kind: Transactions<Tx>,
+    work: Work<T, Tx>,
+    show: Show<Output, T>,
+    showLasting: Show<Output, T>,
+  ): Promise<MessageInitShape<Output>> {
+    const { tenantId, revision } = this.caller;
+    const idempotency = this.#parts.takeIdempotency();
+    if (idempotency) {
+      const outcome = await onceOnly(() =>
+        kind.run(tenantId, revision, (tx) => answerOnce(this.#output, this.#parts, idempotency, tx, work, show)),
+      );
+      return outcome.kind === "shown" ? outcome.message : showReplay(this.#parts, outcome.replay);
+    }
+    const result = await kind.run(tenantId, revision, work);
+    this.#parts.reply.keepAs(() => create(this.#output, showLasting(result)));
+    return show(result);
+  }
+}
+
+type Show<Output extends DescMessage, T> = (result: T) => MessageInitShape<Output>;
+
+/**
+ * Runs the transaction of a request with an idempotency key. Another request with the same key that has not ended holds the
+ * key's row, or takes it each time.
+ * @throws {Fault} idempotency_in_flight then.
+ */
+async function onceOnly<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const isContention = error instanceof UniqueViolation || error instanceof LockTimeout;
+    throw isContention && error.table === "idempotency_keys" ? requestInFlight() : error;
+  }
+}
+
+type Met<Output extends DescMessage, B, T> =
+  | { readonly kind: "begun"; readonly begun: B }
+  | { readonly kind: "resumed"; readonly result: T }
+  | { readonly kind: "answered"; readonly replay: Replay<Output> };
+
+async function beginOnce<Output extends DescMessage, B extends { readonly subject: Uuid }, T>(
+  output: Output,
+  idempotency: Idempotency,
+  tx: OrdinaryTransaction,
+  operation: ExternalOperation<B, T>,
+): Promise<Met<Output, B, T>> {
+  const earlier = await idempotency.find(tx, output);
+  switch (earlier?.kind) {
+    case "answered":
+      return earlier;
+    case "running":
+      throw requestInFlight();
+    case "left": {
+      const result = await operation.resume(tx, earlier.subject);
+      return { kind: "resumed", result };
+    }
+    case undefined: {
+      const begun = await operation.begin(tx);
+      idempotency.begin(tx, begun.subject);
+      return { kind: "begun", begun };
+    }
+  }
+}
+
+type Answered<Output extends DescMessage> =
+  | { readonly kind: "shown"; readonly message: MessageShape<Output> }
+  | { readonly kind: "replayed"; readonly replay: Replay<Output> };
+
+/** Carries a request out and stores what is kept of its answer, unless an earlier request with the key was answered. */
+async function answerOnce<Output extends DescMessage, T, Tx extends Transaction>(
+  output: Output,
+  { reply }: CallParts,
+  idempotency: Idempotency,
+  tx: Tx,
+  work: Work<T, Tx>,
+  show: (result: T) => MessageInitShape<Output>,
+): Promise<Answered<Output>> {
+  const earlier = await idempotency.find(tx, output);
+  if (earlier?.kind === "answered") return { kind: "replayed", replay: earlier.replay };
+  const result = await work(tx);
+  const message = create(output, show(result));
+  idempotency.store(tx, output, message, reply.isAccepted);
+  return { kind: "shown", message };
+}
+
+/** The message of a replay, whose transaction is committed. */
+export function showReplay<Output extends DescMessage>(
+  { reply, onDifferentRepeat }: CallParts,
+  replay: Replay<Output>,
+): MessageShape<Output> {
+  if (replay.differs) onDifferentRepeat();
+  if (replay.accepted) reply.accepted();
+  reply.replayed();
+  return replay.show();
+}

@@ -1,0 +1,68 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzip } from "node:zlib";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Compression } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { nextReservation } from "../../memory/collect-body.js";
+
+/** The call that a compressed message belongs to. */
+export interface InflatingCall {
+  /**
+   * Reserves memory for the inflated message, which may be a thousand times larger than the received one.
+   * @throws {ConnectError} if there is no memory.
+   */
+  reserve(bytes: number): Promise<void>;
+  /** Releases what a completely inflated message does not need. */
+  end(bytes: number): void;
+  /** Checks an inflated message before it is parsed. @throws {ConnectError} to refuse it. */
+  check(message: Uint8Array): void;
+}
+
+/** Connect passes no information about the call to a compression. */
+const calls = new AsyncLocalStorage<InflatingCall>();
+
+/** Serves a call whose messages may be compressed. */
+export function inflatingFor<T>(call: InflatingCall, serve: () => Promise<T>): Promise<T> {
+  return calls.run(call, serve);
+}
+
+/** A message of 5 MB arrives in 80 chunks, each of which takes a turn of the inflating threads. */
+const PIECES = { chunkSize: 64 * 1024 };
+
+/** Compressions that callers may use for messages. */
+export const COMPRESSIONS: readonly Compression[] = [
+  { ...compressionGzip, decompress: (bytes, mostBytes) => inflate(createGunzip(PIECES), bytes, mostBytes) },
+  { ...compressionBrotli, decompress: (bytes, mostBytes) => inflate(createBrotliDecompress(PIECES), bytes, mostBytes) },
+];
+
+/** Inflates in chunks: a message that is too large, or has no memory, is never held completely. */
+async function inflate(
+  inflater: Gunzip | BrotliDecompress,
+  bytes: Uint8Array,
+  mostBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (bytes.length === 0) return new Uint8Array(0);
+  const call = calls.getStore();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  let reserved = 0;
+  inflater.end(bytes);
+  try {
+    for await (const piece of inflater) {
+      if (!(piece instanceof Uint8Array)) throw new Error("the decompressor yielded a non-binary chunk");
+      size += piece.length;
+      if (size > mostBytes) throw new ConnectError(`message is larger than ${mostBytes} bytes`, Code.ResourceExhausted);
+      if (size > reserved) {
+        reserved = nextReservation(size, mostBytes);
+        await call?.reserve(reserved);
+      }
+      pieces.push(piece);
+    }
+  } catch (error) {
+    throw ConnectError.from(error, Code.InvalidArgument);
+  }
+  call?.end(size);
+  const message = Buffer.concat(pieces);
+  call?.check(message);
+  return message;
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from "node:http";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { Fault } from "../../base/fault.js";
+import { BodyFault } from "../../memory/body-fault.js";
+import { BodyTooLarge, collectBody, readingEndOf } from "../../memory/collect-body.js";
+import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
+import type { RequestMemory } from "../../memory/memory-lease.js";
+import { malformed } from "../messages/json-text.js";
+import { requireBoundedMessage } from "../messages/message-structure.js";
+import { announcedBytes } from "../request/announced-bytes.js";
+
+/** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+export const PREFIX_BYTES = 5;
+/** The flag of a compressed message. */
+export const COMPRESSED = 1;
+/** A unary call sends one, and a frame of trailers. A million empty frames held the event loop for 80 ms. */
+export const MAX_FRAMES = 100;
+
+const GRPC = /^application\/grpc(?:-web)?(?:\+proto)?(?:;|$)/i;
+const CONNECT_BINARY = /^application\/proto(?:;|$)/i;
+
+/** The memory of a call's body and messages. */
+export type CallMemory = RequestMemory | CompressedBodyMemory;
+
+/** @param messageBytes size limit of a message, compressed or inflated. */
+export function callMemory({ headers }: IncomingMessage, memory: RequestMemory, messageBytes: number): CallMemory {
+  const encodings = [headers["grpc-encoding"], headers["content-encoding"]].flat();
+  return encodings.every((encoding) => isPlain(encoding ?? null))
+    ? memory
+    : new CompressedBodyMemory(memory, messageBytes);
+}
+
+/**
+ * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and checked
+ * before parsing. JSON is checked at decoding, compressed messages at inflation.
+ * @throws {Fault}; {ConnectError} if the caller disconnected.
+ */
+export async function* checkedBody(
+  raw: IncomingMessage,
+  { header, signal }: UniversalServerRequest,
+  method: DescMethod,
+  messageBytes: number,
+  memory: CallMemory,
+): AsyncGenerator<Uint8Array> {
+  const type = header.get("content-type") ?? "";
+  const overhead = type.startsWith("application/grpc") ? PREFIX_BYTES : 0;
+  const bytes = await collected(raw, memory, signal, messageBytes, overhead);
+  if (memory instanceof CompressedBodyMemory && GRPC.test(type) && !hasCompressedFrame(bytes))
+    memory.endPlain(bytes.length);
+  if (GRPC.test(type)) checkFrames(method, bytes);
+  else if (CONNECT_BINARY.test(type) && isPlain(header.get("content-encoding"))) {
+    requireBoundedMessage(method.input, bytes);
+  }
+  yield bytes;
+}
+
+async function collected(
+  raw: IncomingMessage,
+  memory: CallMemory,
+  signal: AbortSignal,
+  messageBytes: number,
+  overhead: number,
+): Promise<Buffer> {
+  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: readingEndOf(signal) };
+  try {
+    return await collectBody(raw, memory, limits);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (error instanceof BodyTooLarge) throw messageTooLarge(error.maxBytes - overhead, messageBytes);
+    throw new ConnectError("This operation was aborted", Code.Canceled);
+  }
+}
+
+/** @param mostBytes limit of this caller, and `messageBytes` the limit of every caller with a key. */
+export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFault {
+  const condition = mostBytes < messageBytes ? " without a key in BT-API-KEY" : "";
+  const detail = `The message must not be larger than ${mostBytes} bytes${condition}.`;
+  return new BodyFault("too_large", "body_too_large", detail);
+}
+
+/** Connect rejects incomplete frames, in the form of each protocol. */
+function checkFrames(method: DescMethod, bytes: Buffer): void {
+  for (const { flags, from, to } of framesIn(bytes)) {
+    if (flags === 0 && to <= bytes.length) requireBoundedMessage(method.input, bytes.subarray(from, to));
+  }
+}
+
+function hasCompressedFrame(bytes: Buffer): boolean {
+  for (const { flags } of framesIn(bytes)) if (flags & COMPRESSED) return true;
+  return false;
+}
+
+function* framesIn(bytes: Buffer) {
+  let frames = 0;
+  for (let start = 0; start + PREFIX_BYTES <= bytes.length; frames += 1) {
+    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
+    const from = start + PREFIX_BYTES;
+    const to = from + bytes.readUInt32BE(start + 1);
+    yield { flags: bytes.readUInt8(start), from, to };
+    start = to;
+  }
+}
+
+function isPlain(encoding: string | null): boolean {
+  return encoding === null || encoding === "identity";
+}

@@ -1,0 +1,109 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { codeToHttpStatus, errorFromJsonBytes, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { Fault, invalid, isFaultCode } from "../../base/fault.js";
+import type { FieldFaults } from "../../base/field-faults.js";
+import { setOwnProperty } from "../../base/json.js";
+import { malformed } from "../messages/json-text.js";
+
+/** An error that Connect is about to send, in any of its protocols. */
+export interface RpcRefusal {
+  readonly error: ConnectError;
+  /** The same response with another error. */
+  rewrite(error: ConnectError): UniversalServerResponse;
+}
+
+/** The response that refuses a call, in the protocol of its content type. */
+export function refusalIn(type: string, error: ConnectError): UniversalServerResponse {
+  const header = new Headers({ "content-type": type });
+  if (type.startsWith("application/grpc-web")) {
+    const frame = trailerFrame(error);
+    const isText = type.startsWith("application/grpc-web-text");
+    return { status: 200, header, body: once(isText ? Buffer.from(Buffer.from(frame).toString("base64")) : frame) };
+  }
+  if (type.startsWith("application/grpc")) {
+    return { status: 200, header, trailer: setTrailerStatus(new Headers(), error) };
+  }
+  const body = errorToJsonBytes(error, undefined);
+  header.set("content-type", "application/json");
+  header.set("content-length", String(body.byteLength));
+  return { status: codeToHttpStatus(error.code), header, body: once(body) };
+}
+
+/** Reads a response that Connect made before our method was called. Its body must be unread. */
+export async function readRefusal(response: UniversalServerResponse): Promise<RpcRefusal> {
+  const header = response.header ?? new Headers();
+  const type = header.get("content-type") ?? "";
+  const unknown = new ConnectError("the request could not be read", Code.InvalidArgument);
+  if (type.startsWith("application/grpc-web")) {
+    const error = findTrailerError(trailerParse((await readAll(response)).subarray(5))) ?? unknown;
+    return {
+      error,
+      rewrite: (other) => ({ ...response, body: once(trailerFrame(other)) }),
+    };
+  }
+  if (type.startsWith("application/grpc")) {
+    return {
+      error: findTrailerError(response.trailer ?? header) ?? unknown,
+      rewrite: (other) => ({ ...response, trailer: setTrailerStatus(new Headers(), other) }),
+    };
+  }
+  const error = errorFromJsonBytes(await readAll(response), undefined, unknown);
+  return {
+    error,
+    rewrite(other) {
+      const body = errorToJsonBytes(other, undefined);
+      header.set("content-length", String(body.byteLength));
+      return { ...response, header, status: codeToHttpStatus(other.code), body: once(body) };
+    },
+  };
+}
+
+/**
+ * A refusal by Connect in our words: its own quote the message, and call a malformed one an internal error. Undefined
+ * for errors that the protocols define themselves, such as an unknown compression.
+ */
+export function faultOf(error: ConnectError, messageBytes: number): Fault | undefined {
+  const [info] = error.findDetails(ErrorInfoSchema);
+  if (info && isFaultCode(info.reason)) {
+    const [retry] = error.findDetails(RetryInfoSchema);
+    const wait = retry?.retryDelay ? { retryAfter: Number(retry.retryDelay.seconds) } : {};
+    const fields = fieldsOf(error);
+    return new Fault(info.reason, error.rawMessage, { ...(Object.keys(fields).length > 0 ? { fields } : {}), ...wait });
+  }
+  if (error.code === Code.Unimplemented) return undefined;
+  if (error.code === Code.ResourceExhausted) {
+    return new Fault("body_too_large", `The message must not be larger than ${messageBytes} bytes.`);
+  }
+  const deadline = /^protocol error: invalid (grpc|connect) timeout value: /.exec(error.rawMessage)?.[1];
+  if (deadline === "grpc") return invalid("grpc-timeout", "must be up to 8 digits and one of H, M, S, m, u, n");
+  if (deadline === "connect") return invalid("connect-timeout-ms", "must be up to 10 digits");
+  const field = /^cannot decode field [\w.]*?(\w+) from JSON: /.exec(error.rawMessage)?.[1];
+  return field ? invalid(field, "must be of the type that its proto states") : malformed("must be a valid message");
+}
+
+function fieldsOf(error: ConnectError): FieldFaults {
+  const fields: Record<string, string[]> = {};
+  for (const { field, description } of error.findDetails(BadRequestSchema).flatMap((item) => item.fieldViolations)) {
+    const known = Object.hasOwn(fields, field) ? (fields[field] ?? []) : [];
+    setOwnProperty(fields, field, [...known, description]);
+  }
+  return fields;
+}
+
+function trailerFrame(error: ConnectError): Uint8Array {
+  return encodeEnvelope(trailerFlag, trailerSerialize(setTrailerStatus(new Headers(), error)));
+}
+
+async function readAll({ body }: UniversalServerResponse): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body ?? []) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,189 @@
+import type { IncomingMessage } from "node:http";
+import type { DescMethod, DescMethodUnary, DescService, Message } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  type ConnectRouterOptions,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type MethodImpl,
+} from "@connectrpc/connect";
+import { Fault } from "../../base/fault.js";
+import { isLarge } from "../../base/yield-to-event-loop.js";
+import type { MethodAdmission } from "../admission/admission.js";
+import { rateRefusalOf } from "../admission/rate-gate.js";
+import type { Visits } from "../browser/visits.js";
+import { QUESTION_LIMITS } from "../health/health.js";
+import { checkJsonBytes } from "../messages/json-text.js";
+import { readMessageJson } from "../messages/json-type-faults.js";
+import { RECURSION_LIMIT } from "../messages/message-structure.js";
+import { type Observe, toFault } from "../observation/observation.js";
+import { parentSpanOf, traceIdOf } from "../observation/trace.js";
+import type { Pipeline } from "../pipeline/pipeline.js";
+import { auditOf } from "../request/audit-of.js";
+import { memoryOf } from "../request/memory-of.js";
+import { withTextForm } from "./grpc-web-text.js";
+import { COMPRESSIONS } from "./inflation.js";
+import { limitsOf, type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
+import { connectErrorOf } from "./rpc-error.js";
+import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
+import { type StreamOptions, serveStreams } from "./rpc-stream.js";
+
+const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
+
+interface RpcOptions extends ConnectRouterOptions {
+  routes(router: ConnectRouter): void;
+  contextValues(request: { readonly raw: IncomingMessage }): ContextValues;
+}
+
+interface RpcParts {
+  readonly limits: RpcLimits;
+  readonly observe: Observe;
+  readonly visits: Visits;
+}
+
+/** Serves every method over gRPC, gRPC-Web and Connect. The gate authenticates callers before their message is read. */
+export function rpcOptions(
+  services: readonly DescService[],
+  pipelines: readonly Pipeline[],
+  streams: StreamOptions,
+  others: (router: ConnectRouter) => void,
+  parts: RpcParts,
+): RpcOptions {
+  const { limits, observe } = parts;
+  const byMethod = new Map<DescMethod, Pipeline>(pipelines.map((pipeline) => [pipeline.method.desc, pipeline]));
+  const admissions = new Map<DescMethod, MethodAdmission>([
+    ...byMethod,
+    ...streams.pipelines.map((pipeline) => [pipeline.stream.desc, pipeline] as const),
+  ]);
+  return {
+    readMaxBytes: limits.messageBytes,
+    maxTimeoutMs: limits.timeoutMs,
+    acceptCompression: [...COMPRESSIONS],
+    // Responses are not compressed, as in the fast path; a compressed refusal could not be read again and put into our
+    // form.
+    compressMinBytes: Number.MAX_SAFE_INTEGER,
+    binaryOptions: { recursionLimit: RECURSION_LIMIT, readUnknownFields: false },
+    jsonOptions: jsonOptionsFor(checkJsonBytes),
+    contextValues: ({ raw }) => createContextValues().set(callKey, { raw, isRead: false }),
+    requestGate: async (context) => {
+      const refused = rateRefusalOf(callOf(context).raw);
+      if (refused) throw refuseAtOnce(refused, context, observe);
+      const admission = admissions.get(context.method);
+      if (admission) await gate(admission, context, parts);
+    },
+    routes(router) {
+      for (const method of services.flatMap(({ methods }) => methods)) {
+        if (isUnary(method)) serveUnary(router, method, byMethod.get(method), limitsOf(method, limits));
+      }
+      for (const [index, handler] of router.handlers.entries()) {
+        const own = limitsOf(handler.method, limits);
+        router.handlers[index] = withOurRefusals(handler, own, (values) => values?.get(callKey));
+      }
+      serveStreams(router, streams, callOf);
+      const ours = router.handlers.length;
+      others(router);
+      for (const [index, handler] of router.handlers.entries()) {
+        if (index >= ours) router.handlers[index] = withTextForm(handler, QUESTION_LIMITS.readMaxBytes);
+      }
+    },
+  };
+}
+
+/** Connect passes every JSON message to `textDecoder` first, which checks it as strictly as REST does. */
+function jsonOptionsFor(read: (bytes: Uint8Array) => string) {
+  return {
+    ...JSON_READ,
+    textDecoder: {
+      decode(bytes: Uint8Array): string {
+        try {
+          return read(bytes);
+        } catch (error) {
+          throw connectErrorOf(toFault(error));
+        }
+      },
+    },
+  };
+}
+
+const JSON_READ = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };
+
+/**
+ * Also names every value of a wrong type. The message is read twice: this is not the path of ordinary calls.
+ * @throws {Fault}
+ */
+function checkTypes({ input }: DescMethodUnary, bytes: Uint8Array): string {
+  const text = checkJsonBytes(bytes);
+  if (isLarge(bytes.length)) return text;
+  try {
+    readMessageJson(input, text, bytes.length, JSON_READ);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+  }
+  return text;
+}
+
+async function gate(pipeline: MethodAdmission, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
+  const call = callOf(context);
+  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
+  const traceId = traceIdOf(header("bt-trace-id"));
+  call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
+  const head = {
+    ...{ traceId, signal: context.signal, memory: memoryOf(call.raw), header },
+    get audit() {
+      return auditOf(call.raw);
+    },
+    visit: visits.of(call.raw),
+  };
+  call.admission = await admitCall(pipeline, head, call.observation);
+}
+
+function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
+  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
+  const traceId = traceIdOf(header("bt-trace-id"));
+  return refusalOf(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) }), traceId);
+}
+
+function callOf(context: HandlerContext): RpcCall {
+  const call = context.values.get(callKey);
+  if (!call) throw new Error("a call bypassed the server's entry point");
+  return call;
+}
+
+function isUnary(method: DescMethod): method is DescMethodUnary {
+  return method.methodKind === "unary";
+}
+
+function serveUnary(
+  router: ConnectRouter,
+  method: DescMethodUnary,
+  pipeline: Pipeline | undefined,
+  { messageBytes }: RpcLimits,
+): void {
+  const implementation: MethodImpl<DescMethodUnary> = async (request: Message, context) => {
+    const call = callOf(context);
+    call.isRead = true;
+    if (!pipeline) throw notServed(method, context);
+    const { admission, observation } = call;
+    if (!admission || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
+    // The timer takes at least a millisecond, and waits for its turn.
+    if ((context.timeoutMs() ?? 1) <= 0) {
+      observation.cancel("deadline_exceeded");
+      throw new ConnectError("the operation timed out", Code.DeadlineExceeded);
+    }
+    const throwIfOver = () => context.signal.throwIfAborted();
+    const answer = await answerCall(pipeline, admission, observation, request, throwIfOver);
+    for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
+    return answer.message;
+  };
+  const jsonOptions = jsonOptionsFor((bytes) => checkTypes(method, bytes));
+  router.rpc(method, implementation, { readMaxBytes: messageBytes, jsonOptions });
+}
+
+function notServed(method: DescMethodUnary, context: HandlerContext): ConnectError {
+  const fault = new Fault("method_not_allowed", `${method.name} is not served by this version.`);
+  return connectErrorOf(fault, traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined));
+}

@@ -1,0 +1,85 @@
+import type { DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import { Fault } from "../../base/fault.js";
+import type { StreamPipeline } from "../pipeline/stream-pipeline.js";
+import type { RpcCall } from "./rpc-call.js";
+import { connectErrorOf } from "./rpc-error.js";
+import { refusalOf } from "./rpc-method.js";
+import { StreamPlaces } from "./stream-places.js";
+
+/** A stream lives 10 to 15 minutes, spread: otherwise all callers of a server return at once. */
+const LEAST_LIFE_MS = 600_000;
+const LIFE_SPREAD_MS = 300_000;
+/** A caller that takes no message for this long is gone or stuck. */
+const WRITE_TIMEOUT_MS = 60_000;
+/** A request is a filter and a cursor. */
+const REQUEST_BYTES = 16_384;
+
+/** What all streams of a server share. */
+export interface StreamOptions {
+  readonly pipelines: readonly StreamPipeline[];
+  /** Aborted when the server begins to stop. */
+  readonly draining: AbortSignal;
+}
+
+/** Serves the methods that send many messages. */
+export function serveStreams(
+  router: ConnectRouter,
+  { pipelines, draining }: StreamOptions,
+  callOf: (context: HandlerContext) => RpcCall,
+): void {
+  const places = new StreamPlaces();
+  for (const pipeline of pipelines) {
+    const method: DescMethodServerStreaming = pipeline.stream.desc;
+    const messages = (request: Message, context: HandlerContext) =>
+      messagesOf(pipeline, request, context, { call: callOf(context), places, draining });
+    router.rpc(method, messages, { readMaxBytes: REQUEST_BYTES });
+  }
+}
+
+interface StreamParts {
+  readonly call: RpcCall;
+  readonly places: StreamPlaces;
+  readonly draining: AbortSignal;
+}
+
+/** The messages of one stream. It ends with an error in the caller's form, or when the caller leaves. */
+async function* messagesOf(
+  pipeline: StreamPipeline,
+  request: Message,
+  context: HandlerContext,
+  { call: { admission, observation, raw }, places, draining }: StreamParts,
+): AsyncGenerator<Message> {
+  if (!admission?.caller || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
+  const { traceId } = admission.head;
+  let free = () => {};
+  // A caller that left is not always seen by the loop below: it may wait for a message to be written.
+  const leave = () => {
+    free();
+    observation.cancel("canceled");
+  };
+  try {
+    free = await places.take(admission.caller);
+    context.signal.addEventListener("abort", leave, { once: true });
+    if (context.signal.aborted) leave();
+    const life = AbortSignal.timeout(LEAST_LIFE_MS + Math.round(Math.random() * LIFE_SPREAD_MS));
+    const end = AbortSignal.any([context.signal, draining, life]);
+    for await (const message of pipeline.open(admission, request, end)) {
+      const stuck = setTimeout(() => raw.destroy(), WRITE_TIMEOUT_MS);
+      try {
+        yield message;
+      } finally {
+        clearTimeout(stuck);
+      }
+    }
+    context.signal.throwIfAborted();
+    observation.end(200);
+    throw connectErrorOf(new Fault("unavailable", "The stream is over. Continue with its last cursor."), traceId);
+  } catch (error) {
+    if (error instanceof ConnectError || context.signal.aborted) throw error;
+    throw refusalOf(error, observation, traceId);
+  } finally {
+    context.signal.removeEventListener("abort", leave);
+    free();
+  }
+}

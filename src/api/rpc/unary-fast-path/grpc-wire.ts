@@ -1,0 +1,167 @@
+import type { IncomingMessage } from "node:http";
+import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { Fault } from "../../../base/fault.js";
+import { isLarge, yieldToEventLoop } from "../../../base/yield-to-event-loop.js";
+import { malformed } from "../../messages/json-text.js";
+import { readLargeBinary } from "../../messages/large-message.js";
+import { RECURSION_LIMIT, requireBoundedMessage } from "../../messages/message-structure.js";
+import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
+import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../rpc-body.js";
+import type { UnaryWire } from "./wire.js";
+
+/** Milliseconds in each unit of grpc-timeout. */
+const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
+
+const request = (trailerFlag: number) => ({
+  timeoutHeader: "grpc-timeout",
+  timeoutOf(header: string) {
+    const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
+    return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
+  },
+  mostBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
+  mostMessageBytes: (bodyBytes: number) => bodyBytes - PREFIX_BYTES,
+  read: (type: DescMessage, body: Buffer, mostBytes: number) => readOnly(type, body, mostBytes, trailerFlag),
+});
+
+const GRPC: UnaryWire = {
+  ...request(0),
+  answer(response, type, message) {
+    const body = framed(toBinary(type, message));
+    response.writeHead(200, { "content-type": "application/grpc+proto" });
+    response.addTrailers({ "grpc-status": "0" });
+    response.end(body);
+  },
+  refuse(response, error) {
+    const trailers = Object.fromEntries(setTrailerStatus(new Headers(), error));
+    response.writeHead(200, { "content-type": "application/grpc+proto" });
+    response.addTrailers(trailers);
+    response.end();
+  },
+};
+
+const GOOD_TRAILER = framed(Buffer.from("grpc-status: 0\r\n"), trailerFlag);
+
+const GRPC_WEB: UnaryWire = {
+  ...request(trailerFlag),
+  answer(response, type, message) {
+    response.setHeader("content-type", "application/grpc-web+proto");
+    response.end(webAnswer(type, message));
+  },
+  refuse(response, error) {
+    response.setHeader("content-type", "application/grpc-web+proto");
+    response.end(webRefusal(error));
+  },
+};
+
+/** The same as base64, for browsers that read only text. It is the default of Google's client for the web. */
+const GRPC_WEB_TEXT: UnaryWire = {
+  ...GRPC_WEB,
+  mostBodyBytes: (messageBytes) => mostBase64Bytes(GRPC_WEB.mostBodyBytes(messageBytes)),
+  mostMessageBytes: (bodyBytes) => GRPC_WEB.mostMessageBytes(3 * Math.floor(bodyBytes / 4)),
+  read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
+  answer(response, type, message) {
+    response.setHeader("content-type", "application/grpc-web-text+proto");
+    response.end(webAnswer(type, message).toString("base64"));
+  },
+  refuse(response, error) {
+    response.setHeader("content-type", "application/grpc-web-text+proto");
+    response.end(webRefusal(error).toString("base64"));
+  },
+};
+
+function webAnswer(type: DescMessage, message: Message): Buffer {
+  return Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]);
+}
+
+function webRefusal(error: ConnectError): Buffer {
+  return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
+}
+
+/** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
+export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): UnaryWire | undefined {
+  if ((headers["grpc-encoding"] ?? "identity") !== "identity") return undefined;
+  switch (headers["content-type"]) {
+    case "application/grpc":
+    case "application/grpc+proto":
+      return httpVersionMajor === 2 ? GRPC : undefined;
+    case "application/grpc-web":
+    case "application/grpc-web+proto":
+      return GRPC_WEB;
+    case "application/grpc-web-text":
+    case "application/grpc-web-text+proto":
+      return GRPC_WEB_TEXT;
+    default:
+      return undefined;
+  }
+}
+
+/** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
+export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
+  const large = isLarge(bytes.length);
+  if (large) await yieldToEventLoop(bytes.length);
+  requireBoundedMessage(type, bytes);
+  if (large) await yieldToEventLoop(bytes.length);
+  try {
+    if (large) return await readLargeBinary(type, bytes);
+    return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
+  } catch {
+    throw malformed("must be a valid message");
+  }
+}
+
+/**
+ * The message of a body with exactly one. Of several problems it reports the first.
+ * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
+ */
+async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Promise<Message> {
+  if (isOneMessage(body, mostBytes)) return readBinary(type, body.subarray(PREFIX_BYTES));
+  const messages: Message[] = [];
+  for (const { flags, data } of framesIn(body, mostBytes)) {
+    // Compressed, although no compression was negotiated.
+    if (flags & COMPRESSED) throw malformed("must be a valid message");
+    if (flags & trailerFlag) continue;
+    messages.push(await readBinary(type, data));
+    if (messages.length > 1) throw unimplemented("received extra input message for unary method");
+  }
+  const [message] = messages;
+  if (!message) throw unimplemented("missing input message for unary method");
+  return message;
+}
+
+/** Nearly every body. */
+function isOneMessage(body: Buffer, mostBytes: number): boolean {
+  const bytes = body.length - PREFIX_BYTES;
+  return bytes >= 0 && bytes <= mostBytes && body[0] === 0 && body.readUInt32BE(1) === bytes;
+}
+
+function* framesIn(body: Buffer, mostBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
+  let frames = 0;
+  for (let start = 0; start < body.length; frames += 1) {
+    if (frames === MAX_FRAMES) throw malformed("must be a valid message");
+    const from = start + PREFIX_BYTES;
+    if (body.length < from) throw malformed("must be a valid message");
+    const to = from + body.readUInt32BE(start + 1);
+    if (to - from > mostBytes) {
+      throw new Fault("body_too_large", `The message must not be larger than ${mostBytes} bytes.`);
+    }
+    if (body.length < to) throw malformed("must be a valid message");
+    yield { flags: body.readUInt8(start), data: body.subarray(from, to) };
+    start = to;
+  }
+}
+
+/** In the words of Connect's handlers. */
+function unimplemented(problem: string): ConnectError {
+  return new ConnectError(`protocol error: ${problem}`, Code.Unimplemented);
+}
+
+function framed(message: Uint8Array, flags = 0): Buffer {
+  const frame = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
+  frame.writeUInt8(flags, 0);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, PREFIX_BYTES);
+  return frame;
+}

@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Fault } from "../../../base/fault.js";
+import { BodyTooLarge, collectBody } from "../../../memory/collect-body.js";
+import { rateRefusalOf } from "../../admission/rate-gate.js";
+import type { Visits } from "../../browser/visits.js";
+import { dropUnreadBody } from "../../connection/unread-body.js";
+import type { Observe } from "../../observation/observation.js";
+import { parentSpanIn, traceOf } from "../../observation/trace.js";
+import type { Pipeline } from "../../pipeline/pipeline.js";
+import { memoryOf } from "../../request/memory-of.js";
+import { messageTooLarge } from "../rpc-body.js";
+import { limitsOf, type RpcLimits } from "../rpc-call.js";
+import { connectErrorOf } from "../rpc-error.js";
+import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
+import { callBodyOf } from "./call-body.js";
+import { CallEnd } from "./call-end.js";
+import { CallHead, headerOf } from "./call-head.js";
+import { connectWireOf } from "./connect-wire.js";
+import { grpcWireOf } from "./grpc-wire.js";
+import type { UnaryWire } from "./wire.js";
+
+/** Serves a request, or returns false for one that Connect's own handlers serve. */
+export type UnaryFastPath = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** The first step of every request, whatever serves it. Resolves once it may be read. */
+export type BeginRequest = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
+
+interface FastPathParts {
+  readonly observe: Observe;
+  readonly visits: Visits;
+  readonly begin: BeginRequest;
+}
+
+/**
+ * The fast path for the usual calls of back ends and browsers: one uncompressed message over gRPC, gRPC-Web or Connect,
+ * straight from the port through the same chain as REST. Connect's handlers, which serve all other calls, pass them
+ * through a chain of asynchronous iterators over web streams and Headers, which costs more than most methods do
+ * (docs/performance.md). The responses equal those of Connect's handlers, byte for byte.
+ */
+export function createUnaryFastPath(
+  pipelines: readonly Pipeline[],
+  most: RpcLimits,
+  parts: FastPathParts,
+): UnaryFastPath {
+  const byPath = new Map<string, { readonly pipeline: Pipeline; readonly limits: RpcLimits }>(
+    pipelines.map((pipeline) => {
+      const { desc } = pipeline.method;
+      return [`/${desc.parent.typeName}/${desc.name}`, { pipeline, limits: limitsOf(desc, most) }] as const;
+    }),
+  );
+  return (request, response) => {
+    if (request.method !== "POST") return false;
+    const served = byPath.get(request.url ?? "");
+    const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
+    if (!wire) return false;
+    const { pipeline, limits } = served;
+    const asked = headerOf(request, wire.timeoutHeader);
+    const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
+    // Connect's handlers refuse an invalid time.
+    if (asked !== undefined && askedMs === undefined) return false;
+    // A call without a deadline has none, over any protocol: methods bound their own waits.
+    const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.timeoutMs, askedMs);
+    // Writing the response failed: its caller must not wait for it, nor may the process end.
+    serve({ ...parts, pipeline, wire, request, response, limits, deadlineMs }).catch(() => response.destroy());
+    return true;
+  };
+}
+
+interface FastPathCall extends FastPathParts {
+  readonly pipeline: Pipeline;
+  readonly wire: UnaryWire;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly limits: RpcLimits;
+  /** Milliseconds from now; undefined without a deadline. */
+  readonly deadlineMs: number | undefined;
+}
+
+async function serve(call: FastPathCall): Promise<void> {
+  const { pipeline, wire, request, response, deadlineMs } = call;
+  const startedAt = performance.now();
+  const callEnd = new CallEnd();
+  const pass = () => callEnd.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
+  response.once("close", () => {
+    clearTimeout(deadline);
+    // `finished` does not tell: Node finishes HTTP/2 streams that a caller resets.
+    if (!response.writableEnded) callEnd.end(aborted());
+  });
+  try {
+    // Timers take at least a millisecond, and wait for their turn.
+    const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
+    const { message, headers } = await answer(call, callEnd, () => {
+      if (isOver()) pass();
+      if (callEnd.reason !== undefined) throw callEnd.reason;
+    });
+    for (const [name, value] of headers) response.setHeader(name, value);
+    await wire.answer(response, pipeline.method.desc.output, message);
+  } catch (error) {
+    if (response.destroyed) return;
+    const isAllRead = request.complete || (await dropUnreadBody(request));
+    if (!isAllRead && request.httpVersionMajor === 1) response.setHeader("connection", "close");
+    wire.refuse(response, error instanceof ConnectError ? error : internal(error));
+  }
+}
+
+/** @throws {ConnectError} in the caller's form. */
+async function answer(
+  { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
+  callEnd: CallEnd,
+  throwIfOver: () => void,
+) {
+  await begin(request, response, request.url ?? "");
+  const traceId = traceOf(request);
+  const { desc } = pipeline.method;
+  const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
+  const tooMany = rateRefusalOf(request);
+  if (tooMany) throw refusalOf(tooMany, observation, traceId);
+  const head = new CallHead(request, traceId, visits, callEnd);
+  const admission = await admitCall(pipeline, head, observation);
+  let message: Message;
+  try {
+    const body = await readBody(request, wire, limits, callEnd);
+    message = await wire.read(desc.input, body, limits.messageBytes);
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
+    observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
+    throw error;
+  }
+  return answerCall(pipeline, admission, observation, message, throwIfOver);
+}
+
+/** @throws {Fault}; the reason that ended the call; {ConnectError} if the caller disconnected. */
+async function readBody(
+  request: IncomingMessage,
+  wire: UnaryWire,
+  { messageBytes }: RpcLimits,
+  callEnd: CallEnd,
+): Promise<Buffer> {
+  const maxBytes = wire.mostBodyBytes(messageBytes);
+  const { stream, announced, hasArrived } = await callBodyOf(request);
+  try {
+    return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callEnd });
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (callEnd.reason !== undefined) throw callEnd.reason;
+    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.mostMessageBytes(error.maxBytes), messageBytes);
+    throw aborted();
+  }
+}
+
+function aborted(): ConnectError {
+  return new ConnectError("This operation was aborted", Code.Canceled);
+}
+
+function internal(error: unknown): ConnectError {
+  return connectErrorOf(new Fault("internal", "Something went wrong on our side.", { cause: error }));
+}

@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { FastifyInstance } from "fastify";
+import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { FRAME_STYLES, framed, readGuides } from "./docs-frame.js";
+
+/** A file of the documentation, in memory. */
+interface DocsFile {
+  readonly path: string;
+  readonly type: string;
+  readonly content: string | Buffer;
+  readonly caching: string;
+}
+
+const HTML = "text/html; charset=utf-8";
+
+/** Revalidated on every view, to show the documentation of a newer server at once. */
+const REVALIDATED = "no-cache";
+/** Cacheable forever, because the path contains a hash of the content. */
+const KEPT = "public, max-age=31536000, immutable";
+
+/**
+ * The page accepts keys for trying requests: only our own scripts run in it, and it talks to this server alone. Workers
+ * would be allowed wherever scripts are (CSP 3, 6.1.17). Swagger UI draws its icons from data URLs.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const HEADERS = { ...OWN_PAGE_HEADERS, "content-security-policy": CONTENT_SECURITY_POLICY };
+
+/** Without the validator badge, which Swagger UI would load from its makers' server. */
+const SCRIPT = `SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#docs",
+  deepLinking: true,
+  docExpansion: "none",
+  filter: true,
+  showExtensions: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+});
+`;
+
+/** Serves the API's description at /openapi.json, a page that shows it at /docs, and the guides, without a key. */
+export async function registerDocs(app: FastifyInstance): Promise<void> {
+  const [description, renderer, styles, guides] = await Promise.all([
+    readFile(new URL("../../../gen/openapi.json", import.meta.url)),
+    readSwaggerUi("swagger-ui-bundle.js"),
+    readSwaggerUi("swagger-ui.css"),
+    readGuides(),
+  ]);
+  const rendererPath = `/docs/${hashOf(renderer)}/swagger-ui.js`;
+  const stylesPath = `/docs/${hashOf(styles)}/swagger-ui.css`;
+  const frameStylesPath = `/docs/${hashOf(FRAME_STYLES)}/docs.css`;
+  const frame = { guides, stylesPath: frameStylesPath };
+  const reference = framed(frame, {
+    title: "Cloakroom API",
+    current: "/docs",
+    head: `<link rel="stylesheet" href="${stylesPath}">`,
+    body: `<div id="docs"></div>
+<script src="${rendererPath}"></script>
+<script src="/docs/page.js"></script>`,
+  });
+  const script = "text/javascript; charset=utf-8";
+  const css = "text/css; charset=utf-8";
+  const files: readonly DocsFile[] = [
+    { path: "/openapi.json", type: "application/json; charset=utf-8", content: description, caching: REVALIDATED },
+    { path: "/docs", type: HTML, content: reference, caching: REVALIDATED },
+    ...guides.map(
+      (guide): DocsFile => ({
+        path: guide.path,
+        type: HTML,
+        content: framed(frame, { ...guide, current: guide.path, body: `<main class="guide">${guide.body}</main>` }),
+        caching: REVALIDATED,
+      }),
+    ),
+    { path: "/docs/page.js", type: script, content: SCRIPT, caching: REVALIDATED },
+    { path: rendererPath, type: script, content: renderer, caching: KEPT },
+    { path: stylesPath, type: css, content: styles, caching: KEPT },
+    { path: frameStylesPath, type: css, content: FRAME_STYLES, caching: KEPT },
+  ];
+  for (const file of files) serveFile(app, file);
+  app.get("/", { config: { rateScope: "portal" } }, (request, reply) => {
+    // Programs that call the base URL by mistake get the problem details of an unknown path.
+    if (!/\btext\/html\b/.test(request.headers.accept ?? "")) return reply.callNotFound();
+    return reply.headers(HEADERS).redirect("/docs", 302);
+  });
+}
+
+function serveFile(app: FastifyInstance, { path, type, content, caching }: DocsFile): void {
+  const etag = `"${hashOf(content)}"`;
+  app.get(path, { config: { rateScope: "portal" } }, (request, reply) => {
+    reply.headers({ ...HEADERS, etag, "cache-control": caching });
+    if (request.headers["if-none-match"]?.includes(etag)) return reply.code(304).send();
+    return reply.type(type).send(content);
+  });
+}
+
+/** Reads a file of Swagger UI from the Fastify project's package: the original package reports each installation. */
+function readSwaggerUi(name: string): Promise<Buffer> {
+  return readFile(createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`));
+}
+
+function hashOf(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("base64url").slice(0, 22);
+}

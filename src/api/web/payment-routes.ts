@@ -1,0 +1,186 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Fault } from "../../base/fault.js";
+import { readAddress } from "../../payments/addresses.js";
+import type { Incoming } from "../../payments/incoming.js";
+import type { Payment } from "../../payments/payment.js";
+import { type ApprovalView, CHOICES, type Choice, type SimulatedApprovals } from "../../payments/simulator/approve.js";
+import type { SimulatedChallenges } from "../../payments/three-ds/challenges.js";
+import type { ThreeDSSession } from "../../payments/three-ds/session.js";
+import { FAULT_TABLE } from "../faults/fault-table.js";
+import { type Observe, toFault } from "../observation/observation.js";
+import { parentSpanIn, traceOf } from "../observation/trace.js";
+import { memoryOf } from "../request/memory-of.js";
+import { readAll, readForm } from "../rest/body.js";
+import { sendFault } from "../rest/rest-routes.js";
+import { answerPage, escaped, type Shown } from "./page.js";
+
+const WEBHOOK_BYTES = 1024 * 1024;
+const FORM_BYTES = 1024;
+
+export const WEBHOOK_PATH = "/orchestration/webhooks";
+export const RETURN_PATH = "/orchestration/approvals";
+export const SIMULATOR_PATH = "/simulator/approvals";
+export const CHALLENGE_PATH = "/3ds/challenges";
+
+/** The services behind the routes. */
+export interface PaymentHandlers {
+  readonly incoming: Incoming;
+  readonly approvals: SimulatedApprovals;
+  readonly challenges: SimulatedChallenges;
+}
+
+const PORTAL = { config: { rateScope: "portal" } } as const;
+
+/**
+ * Routes for payment services and buyers: webhooks, the address after an approval elsewhere, and the page of the
+ * simulated bank. Each address contains a proof that the vault made it; none takes a key.
+ */
+export function registerPaymentRoutes(
+  app: FastifyInstance,
+  { incoming, approvals, challenges }: PaymentHandlers,
+  observe: Observe,
+): void {
+  registerChallenges(app, challenges, observe);
+  app.post(`${WEBHOOK_PATH}/:address`, async (request, reply) => {
+    const observation = observe({
+      rpc: "PaymentWebhook",
+      route: `${WEBHOOK_PATH}/:address`,
+      traceId: traceOf(request.raw),
+      parent: parentSpanIn(request.raw),
+    });
+    try {
+      const text = await takeWebhook(incoming, request);
+      observation.end(200);
+      return reply.code(200).type("text/plain; charset=utf-8").send(text);
+    } catch (error) {
+      const fault = toFault(error);
+      observation.fail(FAULT_TABLE[fault.code].http, fault);
+      return sendFault(reply, fault, traceOf(request.raw));
+    }
+  });
+  app.get(`${RETURN_PATH}/:address`, PORTAL, (request, reply) =>
+    answerPage({ observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, request, reply, async () => {
+      const payment = await incoming.approval(addressOf(request), queryOf(request));
+      if (!payment) throw new Fault("not_found", "There is no such payment.");
+      return showEnd(payment);
+    }),
+  );
+  app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
+    answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
+      const view = await approvals.look(addressOf(request));
+      if (!view) throw new Fault("not_found", "There is no such payment.");
+      return showApproval(view);
+    }),
+  );
+  app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
+    answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
+      if (!(await approvals.look(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
+      proveAddress(request);
+      const choice = await readChoice(request);
+      const view = await approvals.decide(addressOf(request), choice);
+      if (!view) throw new Fault("not_found", "There is no such payment.");
+      reply.header("location", view.returnUrl);
+      return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
+    }),
+  );
+}
+
+/** The page of the simulated issuer, for 3DS sessions. */
+function registerChallenges(app: FastifyInstance, challenges: SimulatedChallenges, observe: Observe): void {
+  const route = `${CHALLENGE_PATH}/:address`;
+  app.get(route, PORTAL, (request, reply) =>
+    answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
+      showChallenge(await challenges.look(addressOf(request))),
+    ),
+  );
+  app.post(route, PORTAL, (request, reply) =>
+    answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
+      if (!(await challenges.look(addressOf(request)))) return showChallenge(undefined);
+      proveAddress(request);
+      const choice = await readChoice(request);
+      return showChallenge(await challenges.decide(addressOf(request), choice));
+    }),
+  );
+}
+
+function showChallenge(session: ThreeDSSession | undefined): Shown {
+  if (!session) throw new Fault("not_found", "There is no such challenge.");
+  const isOpen = session.authentication?.status === "challenge";
+  const body = isOpen
+    ? `<p>Your bank asks whether it is you who wants to pay.</p>\n${choices()}`
+    : "<p>Your bank has noted your answer. You can close this page.</p>";
+  return { status: 200, title: "Card simulator", body };
+}
+
+/** Records that the vault made the address of a request. Its form is read afterwards. */
+function proveAddress(request: FastifyRequest): void {
+  const presented = readAddress(addressOf(request));
+  if (!presented) return;
+  const { tenantId, id } = presented;
+  memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
+}
+
+async function readChoice(request: FastifyRequest): Promise<Choice> {
+  const wanted = (await readForm(request.raw, FORM_BYTES)).get("choice");
+  const choice = CHOICES.find((known) => known === wanted);
+  if (!choice) throw new Fault("validation_failed", `The choice must be one of ${CHOICES.join(", ")}.`);
+  return choice;
+}
+
+async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise<string> {
+  const endpoint = await incoming.endpoint(addressOf(request));
+  if (!endpoint) throw new Fault("not_found", "There is no such webhook address.");
+  const { tenantId, connection } = endpoint;
+  memoryOf(request.raw).prove({ kind: "address", tenantId, name: `webhook ${connection.id}` });
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );
+  const end = await incoming.webhook(endpoint, { headers, body: await readAll(request.raw, WEBHOOK_BYTES) });
+  switch (end.kind) {
+    case "receipt":
+      return end.text;
+    case "unverified":
+      throw new Fault("unauthenticated", "The signature does not fit, or the connection has no secret for it.");
+    case "later":
+      throw new Fault("unavailable", "The payment service could not be asked for the payment's status.", {
+        retryAfter: 60,
+      });
+    case "malformed":
+      throw new Fault("malformed_body", "The webhook could not be understood.");
+  }
+}
+
+/** A payment approved after it had failed is released or returned: for the buyer it is not approved. */
+function showEnd({ status, intentOutcome }: Payment): Shown {
+  const isOpen = status === "buyer_approval_pending" || status === "processing";
+  const text = isOpen
+    ? "Your bank has not decided yet."
+    : intentOutcome === "failed"
+      ? "The payment was not approved."
+      : "The payment was approved.";
+  return { status: 200, title: "Payment", body: `<p>${text} You can close this page.</p>` };
+}
+
+function showApproval({ amount, currency, isOpen }: ApprovalView): Shown {
+  if (!isOpen) return { status: 200, title: "Card simulator", body: "<p>There is nothing to decide now.</p>" };
+  const text = `<p>A payment of ${amount} ${escaped(currency)} (smallest unit) waits for the cardholder.</p>`;
+  return { status: 200, title: "Card simulator", body: `${text}\n${choices()}` };
+}
+
+function choices(): string {
+  const buttons = CHOICES.map(
+    (choice) =>
+      `<button type="submit" name="choice" value="${choice}">${choice[0]?.toUpperCase()}${choice.slice(1)}</button>`,
+  );
+  return `<form method="post">\n${buttons.join("\n")}\n</form>`;
+}
+
+function addressOf({ params }: FastifyRequest): string {
+  const address = typeof params === "object" && params !== null && "address" in params ? params.address : undefined;
+  return typeof address === "string" ? address : "";
+}
+
+function queryOf({ raw: { url = "" } }: FastifyRequest): URLSearchParams {
+  const mark = url.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
+}

@@ -1,0 +1,87 @@
+import type { Uuid } from "../../base/ids.js";
+import type { PageRequest } from "../../base/page.js";
+import { boundWrite } from "../statements/bound-statement.js";
+import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { uuid } from "../statements/parameter.js";
+import { defineChange, defineHasRow, defineInsert, defineRead, defineRow } from "../statements/row-statements.js";
+import { lockedRead } from "../transactions/row-lock.js";
+
+export interface MemberRow {
+  readonly id: Uuid;
+  readonly user_id: Uuid;
+  readonly role: string;
+  readonly profile: Buffer;
+  readonly email_term: Buffer;
+  readonly created_by: Uuid | null;
+  readonly created_at: Date;
+  readonly modified_by: Uuid | null;
+  readonly modified_at: Date | null;
+}
+
+export type NewMember = Pick<MemberRow, "id" | "user_id" | "role" | "profile" | "email_term" | "created_by">;
+
+const COLUMNS = "id, user_id, role, profile, email_term, created_by, created_at, modified_by, modified_at";
+
+export const insertMember = defineInsert<NewMember>("members");
+
+export const readMember = defineRead<MemberRow>("members", COLUMNS);
+
+/** Reads a member, and locks it until the transaction ends. */
+export const lockMember = lockedRead("members", { id: uuid((id: Uuid) => id) }, readMember);
+
+/** The member who owns the tenant. */
+export const readOwner = defineRow<"owner", MemberRow>(
+  "read",
+  "members",
+  (sql, tenantId) => sql`
+    select ${sql.unsafe(COLUMNS)} from members where tenant_id = ${tenantId} and role = 'OWNER'`,
+);
+
+/** The member with this address. */
+export const findMemberByAddress = defineRow<Buffer, MemberRow>(
+  "read",
+  "members",
+  (sql, tenantId, term) => sql`
+    select ${sql.unsafe(COLUMNS)}
+    from members where tenant_id = ${tenantId} and email_term = ${term} order by created_at limit 1`,
+);
+
+/** Whether a member has this address. */
+export const isMemberAddress = defineHasRow<Buffer>(
+  "read",
+  "members",
+  (sql, tenantId, term) => sql`select 1 from members where tenant_id = ${tenantId} and email_term = ${term} limit 1`,
+);
+
+export interface MemberListing extends PageRequest {
+  /** Empty: all. */
+  readonly userIds: readonly Uuid[];
+}
+
+/** A page, newest first. */
+export const listMemberRows = defineList<MemberListing, MemberRow>("members", COLUMNS, (sql, listing) =>
+  isAnyOf(sql, "user_id", listing.userIds),
+);
+
+export type MemberChange = Pick<MemberRow, "id" | "role" | "profile"> & { readonly modified_by: Uuid };
+
+export const updateMemberRole = defineChange<MemberChange>(
+  "members",
+  (sql, tenantId, { id, role, profile, modified_by }, at) => sql`
+    update members set role = ${role}, profile = ${profile}, modified_by = ${modified_by}, modified_at = ${at}
+    where tenant_id = ${tenantId} and id = ${id}`,
+);
+
+/** Replaces the sealed profile of a member. */
+export const updateMemberProfile = defineChange<Pick<MemberRow, "id" | "profile">>(
+  "members",
+  (sql, tenantId, { id, profile }) => sql`
+    update members set profile = ${profile} where tenant_id = ${tenantId} and id = ${id}`,
+);
+
+export const deleteMemberRow = boundWrite<Uuid>({
+  table: "members",
+  sql: "delete from members where tenant_id = :tenant and id = :id",
+  parameters: { id: uuid((id) => id) },
+  sortKey: (id) => id,
+});

@@ -1,0 +1,47 @@
+import type { Uuid } from "../../base/ids.js";
+import { defineRemoval } from "../statements/removal.js";
+import { defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
+import { isUnexpired } from "../statements/unexpired.js";
+
+/** A sign-in that has begun. */
+export interface SignInRequestRow {
+  readonly id: Uuid;
+  readonly method: string;
+  readonly browser_hash: Buffer | null;
+  /** Sealed. */
+  readonly details: Buffer;
+  readonly expires_at: Date;
+}
+
+export const insertSignInRequest = defineInsert<SignInRequestRow>("sign_in_requests");
+
+/** A request that is neither used nor expired. */
+export const readSignInRequest = defineRow<Uuid, SignInRequestRow>(
+  "read",
+  "sign_in_requests",
+  (sql, tenantId, id, at) => sql`
+    select id, method, browser_hash, details, expires_at from sign_in_requests
+    where tenant_id = ${tenantId} and id = ${id} and used_at is null and ${isUnexpired(sql, "expires_at", at)}`,
+);
+
+/** Replaces the details of a request that is neither used nor expired. Returns whether there is one. */
+export const updateSignInRequest = defineHasRow<Pick<SignInRequestRow, "id" | "details">>(
+  "write",
+  "sign_in_requests",
+  (sql, tenantId, { id, details }, at) => sql`
+    update sign_in_requests set details = ${details}
+    where tenant_id = ${tenantId} and id = ${id} and used_at is null and expires_at > ${at} returning 1`,
+);
+
+/** Uses a request, once: of two concurrent uses one gets the row. */
+export const useSignInRequest = defineRow<Uuid, SignInRequestRow>(
+  "write",
+  "sign_in_requests",
+  (sql, tenantId, id, at) => sql`
+    update sign_in_requests set used_at = ${at}
+    where tenant_id = ${tenantId} and id = ${id} and used_at is null and expires_at > ${at}
+    returning id, method, browser_hash, details, expires_at`,
+);
+
+/** Deletes requests after their end. */
+export const deleteDueSignInRequests = defineRemoval("sign_in_requests", "expires_at");

@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { passBody } from "../../../src/api/connection/pass-body.js";
+
+const READER = new AbortController().signal;
+
+describe("a forwarded body", () => {
+  let server: Server;
+  let response: ServerResponse;
+  let answered: Promise<IncomingMessage>;
+
+  beforeEach(async () => {
+    server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const asked = get({ port: typeof address === "object" && address ? address.port : 0, host: "127.0.0.1" });
+    answered = once(asked, "response").then(([message]) => message);
+    // A test may end before there is an answer.
+    asked.on("error", () => {});
+    answered.catch(() => {});
+    [, response] = await once(server, "request");
+  });
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it("arrives whole and leaves the response open", async () => {
+    response.writeHead(200);
+    await passBody(Readable.from([Buffer.from("one, "), Buffer.from("two")], { objectMode: false }), response, READER);
+    expect(response.writableEnded).toBe(false);
+    response.end(", three");
+    const chunks: Buffer[] = [];
+    for await (const chunk of await answered) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe("one, two, three");
+  });
+
+  it("that breaks off fails, with or without a reason", async () => {
+    for (const reason of [new Error("reset"), undefined]) {
+      const body = new Readable({ read() {} }).on("error", () => {});
+      const passing = passBody(body, response, READER);
+      body.push("half");
+      setImmediate(() => body.destroy(reason));
+      await expect(passing).rejects.toThrow(reason?.message ?? "The body was cut off.");
+    }
+  });
+
+  it("that had already broken off fails too", async () => {
+    const body = new Readable({ read() {} }).on("error", () => {}).destroy();
+    await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
+    expect(body.closed).toBe(true);
+    await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
+  });
+
+  it("is cancelled when its reader disconnects, also if that happened before", async () => {
+    const [first, second] = [new Readable({ read() {} }), new Readable({ read() {} })];
+    const passing = passBody(first, response, READER);
+    response.destroy();
+    await expect(passing).rejects.toThrow("The body was cut off.");
+    await expect(passBody(second, response, AbortSignal.abort())).rejects.toThrow("The body was cut off.");
+    expect([first.destroyed, second.destroyed]).toEqual([true, true]);
+  });
+
+  it("reads no more than its reader consumes", async () => {
+    let given = 0;
+    const body = new Readable({
+      read() {
+        given += 65_536;
+        this.push(given > 64 * 1_048_576 ? null : Buffer.alloc(65_536));
+      },
+    });
+    response.writeHead(200);
+    const passing = passBody(body, response, READER);
+    const message = await answered;
+    while (!body.isPaused()) await new Promise((resolve) => setImmediate(resolve));
+    expect(response.writableNeedDrain).toBe(true);
+    let received = 0;
+    message.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+    });
+    await passing;
+    response.end();
+    await once(message, "end");
+    expect(received).toBe(64 * 1_048_576);
+  });
+});
