@@ -77,7 +77,7 @@ export function compose(vault: Vault, config: Config, surroundings: CompositionI
   const tokens = pipelinesOf([
     ...tokenService({ keyring, clock, bins, bodyLimit: config.bodyLimit }),
     ...tokenizeService({ keyring, clock, bins }),
-    ...revealService({ keyring, bins }),
+    ...revealService({ keyring, bins, bodyLimit: config.bodyLimit }),
   ]);
 
   const sandbox = openSandbox(config, surroundings);

@@ -1,6 +1,7 @@
 import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { touch } from "../tokens/activity.js";
+import { type ReadOfAtMost, readBySize } from "../tokens/large-reads.js";
 import { readForReveal, showRevealed } from "../tokens/reveal.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -9,13 +10,16 @@ import { showToken } from "./show-token.js";
 export interface RevealServiceParts {
   readonly keyring: Keyring;
   readonly bins: BinTable | undefined;
+  /** Size limit of a request in bytes. */
+  readonly bodyLimit: number;
 }
 
-export function revealService({ keyring, bins }: RevealServiceParts): ServedMethod[] {
+export function revealService({ keyring, bins, bodyLimit }: RevealServiceParts): ServedMethod[] {
   return [
     serve(RevealService.method.revealToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const found = await call.commit((tx) => readForReveal(tx, call.caller, id));
+      const read: ReadOfAtMost = (mostBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, mostBytes }));
+      const found = await readBySize(call.memory, bodyLimit, { small: read, large: read });
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
       if (found.isFirstUse) await call.commit((tx) => touch(tx, id, found.row.active_month));
       return showToken(showRevealed(call.caller, keys, found, { bins }));

@@ -5,6 +5,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { touch } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
+import { readBySize } from "../tokens/large-reads.js";
 import { prepareLargeToken, prepareToken } from "../tokens/prepare.js";
 import { openReadable, readToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -49,16 +50,7 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
         replay: replayToken("token:create", bins),
       },
     ),
-    serve(method.getToken, async ({ id }, call) => {
-      const keys = await keyring.of(call.caller.tenantId);
-      const found = await call.commitShared((tx) => readToken(tx, call.caller, id));
-      // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-      if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
-      const view = await openReadable(call.caller, keys, found, { bins });
-      const shown = showToken(view);
-      await yieldToEventLoop(found.row.data.length);
-      return shown;
-    }),
+    readingToken({ keyring, bins, bodyLimit }),
     serve(
       method.updateToken,
       async (request, call) => {
@@ -81,4 +73,20 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
       );
     }),
   ];
+}
+
+function readingToken({ keyring, bins, bodyLimit }: Pick<TokenServiceParts, "keyring" | "bins" | "bodyLimit">) {
+  return serve(TokenService.method.getToken, async ({ id }, call) => {
+    const keys = await keyring.of(call.caller.tenantId);
+    const found = await readBySize(call.memory, bodyLimit, {
+      small: (mostBytes) => call.commitShared((tx) => readToken(tx, call.caller, { id, mostBytes })),
+      large: (mostBytes) => call.commit((tx) => readToken(tx, call.caller, { id, mostBytes })),
+    });
+    // After the commit: if a token's first read of the month is interrupted here, its next read counts.
+    if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
+    const view = await openReadable(call.caller, keys, found, { bins });
+    const shown = showToken(view);
+    await yieldToEventLoop(found.row.data.length);
+    return shown;
+  });
 }

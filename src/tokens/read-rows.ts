@@ -1,26 +1,20 @@
 import type { Fault } from "../base/fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import { findToken, type TokenRowWithCvc } from "../store/tokens/tokens.js";
+import { findBoundedToken, isLargeToken, type LargeToken } from "../store/tokens/bounded-reads.js";
+import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
+import { BODY_BYTES_FOR_SEALED, SMALL_TOKEN_BYTES } from "./large-reads.js";
 
 const MB = 1024 * 1024;
 
 /** Maximum sealed bytes of the tokens that one request reads: three of the largest. */
 export const MAX_READ_BYTES = 16 * MB;
 
-/** Tokens per read. Their size is known only after the read. */
+/** Tokens per query. The small ones of a group have at most {@link SMALL_TOKEN_BYTES} together. */
 const GROUP = 20;
 
-/** Above this size, sealed tokens count towards their request's memory. */
-const FEW_BYTES = 64 * 1024;
-
 /**
- * Body bytes that use as much memory as one sealed byte. Sealed tokens are not parsed together with the rest of a body.
- */
-const BODY_BYTES_FOR_EACH = 1 / 2;
-
-/**
- * Reads tokens for one request, within its memory budget.
+ * Reads tokens for one request, within its memory budget: large ones after memory for all of them is reserved.
  * @throws {Fault} unavailable if there is no memory.
  * @param tooMany the fault for tokens of more than {@link MAX_READ_BYTES}.
  */
@@ -30,16 +24,26 @@ export async function readTokenRows(
   memory: RequestMemory,
   tooMany: () => Fault,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
-  const rows: (TokenRowWithCvc | undefined)[] = [];
-  let bytes = 0;
+  const found: (TokenRowWithCvc | LargeToken | undefined)[] = [];
   for (let from = 0; from < ids.length; from += GROUP) {
-    const group = await Promise.all(ids.slice(from, from + GROUP).map((id) => findToken(tx, id)));
-    for (const row of group) {
-      rows.push(row);
-      bytes += row?.data.length ?? 0;
-    }
-    if (bytes > MAX_READ_BYTES) throw tooMany();
+    const group = ids.slice(from, from + GROUP);
+    const mostBytes = Math.floor(SMALL_TOKEN_BYTES / group.length);
+    found.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, mostBytes })))));
   }
-  if (bytes > FEW_BYTES) memory.reserveNow(bytes * BODY_BYTES_FOR_EACH);
-  return rows;
+  const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
+  if (bytes > MAX_READ_BYTES) throw tooMany();
+  if (bytes > SMALL_TOKEN_BYTES) memory.reserveNow(BODY_BYTES_FOR_SEALED * bytes);
+  return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token.id, tooMany) : token)));
+}
+
+function sealedBytesOf(token: TokenRowWithCvc | LargeToken | undefined): number {
+  if (!token) return 0;
+  return isLargeToken(token) ? token.sealedBytes : token.data.length + (token.attributes?.length ?? 0);
+}
+
+async function readLarge(tx: Transaction, id: string, tooMany: () => Fault): Promise<TokenRowWithCvc | undefined> {
+  const token = await findBoundedToken(tx, { id, mostBytes: MAX_READ_BYTES });
+  // It has grown since its size was read.
+  if (token && isLargeToken(token)) throw tooMany();
+  return token;
 }

@@ -10,7 +10,8 @@ import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { canFindLogged, findTokenLogged, loggedTokenQuery } from "../store/audit/logged-reads.js";
-import { findToken, type TokenRowWithCvc } from "../store/tokens/tokens.js";
+import { type BoundedRead, findBoundedToken, isLargeToken, type LargeToken } from "../store/tokens/bounded-reads.js";
+import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { isFirstUse, touch } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -33,19 +34,28 @@ const LOGGED_READ = loggedTokenQuery(
   new Map(tokenTypes.map((type) => [type.name, logEntry(undefined, entityTypeOf(type), "", "read").message])),
 );
 
-/** Finds a token for a caller, and writes a log row for the read or its denial. */
-export async function readToken(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
+/**
+ * Finds a token for a caller, and writes a log row for the read or its denial.
+ * @returns the size of a token that has more than `mostBytes` sealed bytes, which is neither read nor logged.
+ */
+export async function readToken(
+  tx: Transaction,
+  caller: Caller,
+  { id, mostBytes }: BoundedRead,
+): Promise<ReadToken | LargeToken> {
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
   if (anyTransform && !(anyTransform === "reveal" && lacksRequiredReason(caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, {
-      ...{ id, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
+      ...{ id, mostBytes, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
     });
     if (!row) throw notFound("token");
+    if (isLargeToken(row)) return row;
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
   }
-  const row = await findToken(tx, id);
+  const row = await findBoundedToken(tx, { id, mostBytes });
   if (!row) throw notFound("token");
+  if (isLargeToken(row)) return row;
   const entityType = entityTypeOf(tokenType(row.type));
   const place = { id, containers: row.containers.map(storedContainer) };
   const transform = caller.grant.transformFor("token:read", place);

@@ -1,16 +1,18 @@
 import type { Caller } from "../access/caller.js";
 import { revealing } from "../access/role-rights.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { BoundedRead, LargeToken } from "../store/tokens/bounded-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type ReadToken, readToken, showReadable } from "./read.js";
 import { type Showing, type TokenView, withoutCvc } from "./view.js";
 
 /**
  * Finds a token for a person who wants its value in the clear, and writes the log row, with the reason.
+ * @returns the size of a token that has more than `mostBytes` sealed bytes, which is neither read nor logged.
  * @throws {Fault} permission_denied unless the tenant's setting allows it; reason_required without a reason.
  */
-export function readForReveal(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
-  return readToken(tx, revealing(caller), id);
+export function readForReveal(tx: Transaction, caller: Caller, read: BoundedRead): Promise<ReadToken | LargeToken> {
+  return readToken(tx, revealing(caller), read);
 }
 
 /** Opens and shows it, without the verification code of a card. */

@@ -37,9 +37,9 @@ function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
 }
 
 const read =
-  (id: string, logId = newUuid()) =>
+  (id: string, logId = newUuid(), mostBytes = 100) =>
   (tx: Transaction) =>
-    findTokenLogged(tx, QUERY, { id, logId, actor: ACTOR, context: NO_CONTEXT, transform: "mask" });
+    findTokenLogged(tx, QUERY, { id, mostBytes, logId, actor: ACTOR, context: NO_CONTEXT, transform: "mask" });
 
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
@@ -97,6 +97,22 @@ describe("a read in one round trip", () => {
     expect(await logOf(fixture.tenantId)).toEqual([]);
   });
 
+  it("of a token that is larger than asked for returns its size and logs nothing", async () => {
+    const attributes = Buffer.alloc(50);
+    await using fixture = await withTokens(rowOf("a", { data: Buffer.alloc(50, "x"), attributes }), rowOf("b"));
+    const logId = newUuid();
+    const outcomes = await together(fixture, [read("a", newUuid(), 99), read("b"), read("a", logId, 100)]);
+    expect(outcomes).toMatchObject([
+      { status: "fulfilled", value: { id: "a", sealedBytes: 100 } },
+      { status: "fulfilled", value: { ...rowOf("b"), cvc: null } },
+      { status: "fulfilled", value: { id: "a", data: Buffer.alloc(50, "x"), attributes, cvc: null } },
+    ]);
+    expect(transactionsOf(fixture)).toHaveLength(1);
+    const rows = await logOf(fixture.tenantId);
+    expect(rows.map(({ entity_id }) => entity_id)).toEqual(["a", "b"]);
+    expect(rows[0]).toMatchObject({ id: logId });
+  });
+
   it("of one token by several callers logs each of them", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const outcomes = await together(fixture, [read("a"), read("a"), read("a")]);
@@ -112,7 +128,14 @@ describe("a read in one round trip", () => {
       async (tx) => {
         insertAndLog(tx, "another");
         return tx
-          .query(QUERY, { id: "a", logId: newUuid(), actor: undefined, context: NO_CONTEXT, transform: "mask" })
+          .query(QUERY, {
+            id: "a",
+            mostBytes: 100,
+            logId: newUuid(),
+            actor: undefined,
+            context: NO_CONTEXT,
+            transform: "mask",
+          })
           .then(() => insertAndLog(tx, "third"));
       },
     ]);

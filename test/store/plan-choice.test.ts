@@ -93,6 +93,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   await deleteTokenRow(tx, { id, revision: 2 });
   await findTokenLogged(tx, LOGGED, {
     id: `${id} a`,
+    mostBytes: 100,
     logId: newUuid(),
     actor: undefined,
     context: NO_CONTEXT,

@@ -155,10 +155,7 @@ export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc 
 export const lockToken = lockedRead("tokens", { id: text((id: string) => id) }, FIND_TOKEN);
 
 /** The rows, in the order of the ids. */
-export function byId(
-  rows: readonly (readonly TokenRowWithCvc[])[],
-  ids: readonly string[],
-): (TokenRowWithCvc | undefined)[] {
+function byId(rows: readonly (readonly TokenRowWithCvc[])[], ids: readonly string[]): (TokenRowWithCvc | undefined)[] {
   const found = new Map(rows.flat().map((row) => [row.id, row]));
   return ids.map((id) => found.get(id));
 }
