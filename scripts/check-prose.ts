@@ -47,6 +47,12 @@ const RULES: readonly Rule[] = [
       /(?<!\bin[- ])\b(?:flights?|passengers?|aboard|boarding|turnstiles?|strangers?|crowd gates?|body rooms?)\b/gi,
     advice: "the field's word: shared transaction, request, semaphore, unverified key, load shedder, memory budget",
   },
+  {
+    name: "document outside of the repository",
+    pattern:
+      /\b(?:api-facts|orchestration\.md|contract\.md|(?:sandbox|storage|transport) study)\b|\bthe specification\b(?! of\b)|\((?:contract|specification), /gi,
+    advice: "the fact itself, a page of docs/, or the name of a public standard",
+  },
 ];
 
 /** The files that contain prose. An area without a baseline must be clean. */

@@ -10,7 +10,7 @@ export interface TokenPlace {
   readonly containers: readonly ContainerPath[];
 }
 
-/** How plain permissions show tokens. They act like rules on `/` after all others (api-facts 2.6). */
+/** How plain permissions show tokens. They act like rules on `/` after all others. */
 const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
   "token:create": "mask",
   "token:update": "mask",

@@ -16,7 +16,7 @@ export interface Runtime {
 const IMAGE = "node-bt";
 const RESOURCES = "standard";
 
-/** Limit of synchronous runs (specification, Limits). */
+/** Limit of synchronous runs, in seconds (docs/code.md, Limits). */
 const MOST_SECONDS = 30;
 
 /**

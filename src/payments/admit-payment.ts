@@ -104,7 +104,10 @@ export async function admitPayment(
   return { payment, connection, card: new Sensitive(card) };
 }
 
-/** The rules of orchestration.md 2.4. */
+/**
+ * A buyer who shops is present, so the shop cannot be the initiator. The shop may initiate a recurring payment only after
+ * the buyer's first one.
+ */
 function requireFlags({
   paymentSource,
   isMerchantInitiated,
@@ -178,7 +181,7 @@ function snapshotOf({ fingerprint }: Token, card: Card): CardSnapshot {
   };
 }
 
-/** Scheme names as in orchestration.md 1.2. */
+/** The brand's name in `payment_method.scheme`. */
 function schemeOf(number: string): string | undefined {
   const brand = cardBrand(number);
   return brand === "american-express" ? "amex" : brand;

@@ -10,7 +10,7 @@ import { parseStepExpression, STEP_FORMS } from "./step-expression.js";
 export type StepResults = Map<string, Json>;
 
 /**
- * Expressions of declarative transforms (api-facts 7.4): `{{ res.<field> }}` is the destination's answer, `{{
+ * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's answer, `{{
  * transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step.
  */
 export class StepExpressions {

@@ -9,7 +9,7 @@ export const WINDOW_SECONDS = 10;
 /** How long a client that exceeds a limit is refused in that scope. */
 export const BLOCK_SECONDS = 10;
 
-/** The limits of the specification's table; `portal` is for pages that people open. */
+/** The limits of a vault without CLOAKROOM_RATE_LIMITS; `portal` is for pages that people open. */
 export const DOCUMENTED_POINTS: RatePoints = {
   global: 1_000,
   portal: 600,

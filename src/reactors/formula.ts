@@ -27,7 +27,7 @@ import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType }
 /** Whether reactors can be created from it already. */
 export type FormulaStatus = "verified" | "coming_soon";
 
-/** Code with a contract, shared by reactors. */
+/** Code shared by reactors, with the configuration and arguments that it expects. */
 export interface Formula extends FormulaContract {
   readonly id: Uuid;
   readonly name: string;

@@ -28,8 +28,8 @@ export interface ReplayContext {
 export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
 
 /**
- * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row
- * (contract, Idempotency).
+ * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row.
+ * docs/idempotency.md says what each kind of answer becomes.
  */
 export interface ReplayRule<O extends DescMessage> {
   /** The part of the first answer that is stored for a day. */

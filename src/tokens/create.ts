@@ -27,7 +27,7 @@ import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
 
-/** PCI DSS 3.3.1 forbids keeping a verification code. The specification allows one hour. */
+/** PCI DSS 3.3.1 forbids keeping a verification code after authorization; an hour is enough to authorize (decision 0014). */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 
 /** An expired token may be in the way until a sweep removes it. It is removed here, and the insert is retried. */

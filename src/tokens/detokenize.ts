@@ -158,7 +158,7 @@ function tooLarge(): Fault {
   return new Fault("validation_failed", detail, { fields: {} });
 }
 
-/** The message is documented in the published API (api-facts 7.3). */
+/** The message that published clients document, see docs/proxies.md. */
 function unknownTokens(ids: readonly string[]): Fault {
   return new Fault("validation_failed", `Failed to detokenize some tokens: ${ids.join(", ")}. Tokens were not found.`, {
     fields: {},

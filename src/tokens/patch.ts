@@ -78,9 +78,8 @@ export function applyPatch(
 }
 
 /**
- * Whether an author's expressions may use a value that the author did not send. A back end's key may, as the
- * specification says of patched masks. A page's key is public, a person sees no value in the clear, and a rule with
- * `redact` forbids it.
+ * Whether an author's expressions may use a value that the author did not send. A back end's key may (decision 0016). A
+ * page's key is public, a person sees no value in the clear, and a rule with `redact` forbids it.
  */
 function mayUseValue({ principal, transform }: PatchAuthor): boolean {
   if (principal.kind === "person") return false;

@@ -44,6 +44,8 @@ describe("the prose check", () => {
     ["relative clause without a noun", "It waits. Whose caller has left needs no answer."],
     ["relative clause without a noun", "- One whose key is gone fails."],
     ["made-up name", "Both share a flight."],
+    ["document outside of the repository", "It takes 35 ms (storage study 4.5)."],
+    ["document outside of the repository", "Sessions end after an hour, as the specification says."],
   ])("finds %s in a document: %s", (rule, sentence) => {
     write("docs/decisions/0001-x.md", `# A page\n\n${sentence}\n`);
     const { status, stderr } = check();

@@ -46,7 +46,7 @@ export interface RestMethod {
   asSent(fault: Fault): Fault;
 }
 
-/** The largest page (the specification, Pagination). */
+/** The largest page that a client may request. */
 const MOST_LISTED = 100;
 
 /** The routes declared by a method's google.api.http rule; none without a rule. */

@@ -31,7 +31,7 @@ export function connectErrorOf(fault: Fault, traceId?: string): ConnectError {
 }
 
 /**
- * A failure of tenants' code, by its status (api-facts 8.3).
+ * A failure of tenants' code, by its status (docs/code.md, Fail).
  * @param reason reactor_error, or proxy_error for a transform.
  */
 export function connectErrorOfFunction(

@@ -27,7 +27,7 @@ export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<st
 export type SendWebhook = (tenantId: TenantId, change: Change) => void;
 
 /**
- * A payment service that moves no money. Deterministic: the same card and amount end the same way (orchestration.md 7).
+ * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).
  * Its books are in the database, and answers can be lost, to exercise everything that follows a loss.
  */
 export class Simulator implements Connector {

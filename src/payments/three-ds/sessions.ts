@@ -21,7 +21,7 @@ import { cardBrand } from "../../tokens/types/card-brand.js";
 import { type DirectoryVerdict, STATUS_CODES, type ThreeDSDirectory } from "./directory.js";
 import { type Authentication, openSession, sealSession, type ThreeDSSession } from "./session.js";
 
-/** api-facts 10.4. */
+/** A session works for a day; a payment uses it once. */
 const LIFETIME_MS = 24 * 60 * 60 * 1_000;
 
 export interface SessionDraft {
@@ -160,7 +160,7 @@ function authenticationOf(
   };
 }
 
-/** orchestration.md 6: Mastercard uses the reverse order. */
+/** Visa and most others count 05 (authenticated) and 06 (attempted); Mastercard counts 02 and 01. */
 function eciOf(status: Authentication["status"], brand: string | undefined): string | undefined {
   const isMastercard = brand === "mastercard";
   if (status === "successful") return isMastercard ? "02" : "05";

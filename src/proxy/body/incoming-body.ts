@@ -1,7 +1,7 @@
 import type { BodyHead } from "../../memory/collect-body.js";
 import { announcedIn, type CallerBody, readCallerHead } from "../buffered-body.js";
 
-/** The largest body that is transformed (specification, Limits), and the largest in which every reference is replaced. */
+/** The largest body that is transformed (docs/code.md, Limits), and the largest in which every reference is replaced. */
 export const MAX_BUFFERED = 5 * 1024 * 1024;
 
 /** Bytes read of a body of unknown size before the request begins. References behind them come too late. */
