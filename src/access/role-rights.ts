@@ -25,7 +25,7 @@ export function grantOfRole(role: Role): Grant {
   return GRANTS[role];
 }
 
-/** The most that people can give an application without a second factor: its key is a way around their role. */
+/** The most that people can give an application without a second factor: otherwise the key would bypass their role. */
 const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>> = {
   // Masks that a page's key writes to existing tokens have no effect.
   public: grantable(ruleOn("mask", [...CHANGES, ...READS])),
@@ -42,10 +42,9 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
   if (principal.kind === "application" || mayGiveAnyRights({ principal })) return;
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;
-  const what =
-    type === "management" ? "a management application" : `an application with ${exceeded} ${limitOf(exceeded)}`;
+  const what = type === "management" ? "a management application" : `an application ${limitOf(exceeded)}`;
   if (isAdministrator(principal.role)) {
-    const text = `People may not create, change or use ${what} without a second factor: prove it with a passkey.`;
+    const text = `People may not create, change or use ${what} without a second factor: confirm with a passkey.`;
     throw new Fault("second_factor_required", text);
   }
   throw new Fault(
@@ -67,7 +66,7 @@ const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["toke
  */
 export function revealing(caller: Caller): Caller {
   if (caller.settings.reveal_to_people) return { ...caller, grant: REVEAL };
-  const text = "This tenant shows people no value in the clear. Its setting reveal_to_people allows it.";
+  const text = "Revealing values to people is off for this tenant; turn on reveal_to_people.";
   throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");
 }
 
@@ -76,12 +75,13 @@ function isAdministrator(role: Role): boolean {
 }
 
 function limitOf(permission: Permission | undefined): string {
-  return permission === "token:update" ? "by a rule other than redact" : "that is not masked";
+  if (permission === "token:update") return "with token:update by a rule other than redact";
+  return `whose ${permission} is not limited to masked values`;
 }
 
 /**
  * Checks that a person may change or delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
- * The callers of others' proxies and reactors send values to where these say.
+ * A caller of another member's proxy or reactor sends values to the destination configured in it.
  * @throws {Fault} permission_denied.
  */
 export function requireOwn(caller: Caller, createdBy: string | null): void {

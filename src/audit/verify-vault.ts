@@ -35,20 +35,20 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
     for (const entry of page) {
       const at = entry.window_start;
       if (!isOwnEntry(keys, VAULT, entry)) {
-        findings.add("vault_changed", at, `entry ${entry.number} of the vault's own chain was not made by this vault`);
+        findings.add("vault_changed", at, `entry ${entry.number} of the vault's own chain has an invalid MAC`);
       } else if (entry.number !== number + 1 && !(entry.kind === "restart" && entry.number > number)) {
         findings.add("vault_changed", at, `entries before ${entry.number} of the vault's own chain are gone`);
       } else if (!entry.previous.equals(mac)) {
         findings.add(
           "vault_changed",
           at,
-          `entry ${entry.number} of the vault's own chain does not follow the one before`,
+          `entry ${entry.number} of the vault's own chain does not chain to the previous entry`,
         );
       }
       const { subject } = entry;
       if (subject !== null && isTenantId(subject)) {
         const seal = { number: entry.row_count, minute: at, mac: entry.digest.toString("hex") };
-        // An operator has released this tenant, which is gone: it is no longer expected.
+        // An operator wrote off this deleted tenant (seal number 0): do not expect it.
         if (seal.number === 0) attested.delete(subject);
         else attested.set(subject, { ...seal, at, entry: entry.number });
       }
@@ -65,7 +65,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
   await rows.check(snapshot.rows("all"), findings, acknowledged);
   const end = snapshot.end && verifiedEnd(keys, VAULT, snapshot.end);
   const isEnd = end ? end.number === number && Buffer.from(end.lastMac).equals(mac) : number === 0 && !snapshot.end;
-  if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was changed or taken off");
+  if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was modified or truncated");
   return {
     ...{ attested, reached: number, findings: findings.list, findingCount: findings.count },
     ...(acknowledged.count > 0 ? { acknowledged: acknowledged.list } : {}),

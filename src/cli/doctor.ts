@@ -130,7 +130,7 @@ async function showDisk(address: DatabaseAddress, cluster: ClusterReport | undef
         ? tables.map((found) => ({ ...found, placement: placements.get(found.table) ?? "coordinator" }))
         : tables,
       statistics_since: use.statisticsSince?.toISOString() ?? "the start",
-      wal_bytes: use.walBytes ?? "not visible to this login (it takes pg_monitor)",
+      wal_bytes: use.walBytes ?? "not visible: grant pg_monitor to this login",
       wal_written_bytes: use.walWritten,
       connections: use.connections,
       max_connections: use.maxConnections,

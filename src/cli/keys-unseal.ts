@@ -61,8 +61,8 @@ async function handIn(
     if (answer.problem) throw new ShareError(answer.problem);
     last = answer;
     if (answer.unsealed) break;
-    const apart = `${answer.apart} of another splitting are kept apart: only shares of one splitting combine.`;
-    say(`${answer.held} of ${answer.needed} shares are in.${answer.apart > 0 ? ` ${apart}` : ""}`);
+    const apart = `${answer.apart} from a different split are kept apart: only shares of one split combine.`;
+    say(`${answer.held} of ${answer.needed} shares received.${answer.apart > 0 ? ` ${apart}` : ""}`);
   }
   if (!last) throw new UsageError("No share was given: write them to standard input, one per line, or name a --file.");
   return last;

@@ -17,7 +17,6 @@ export const serve: Command = {
   options: {},
   help: [],
   async run({ config, say }) {
-    // Loaded here to report an invalid setting at once.
     if (config.processes > 1) {
       const { default: cluster } = await import("node:cluster");
       if (cluster.isWorker) return (await import("../processes/worker.js")).serveAsOneOfSeveral(config);
@@ -29,7 +28,7 @@ export const serve: Command = {
     void signal.then(() => {
       stopping.abort();
       exitIn(PROCESS_ENDS_MS, () => {
-        say(`Ended after ${PROCESS_ENDS_MS / 1_000} s without: ${waitingFor().join(", ")}.`);
+        say(`Exiting after ${PROCESS_ENDS_MS / 1_000} s; still waiting for: ${waitingFor().join(", ")}.`);
         process.exitCode = 1;
       });
     });

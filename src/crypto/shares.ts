@@ -89,7 +89,7 @@ export class ShareCollection {
     }
     if (first && first.splitId !== share.splitId) {
       throw new ShareError(
-        `This share is of another splitting (${share.splitId}) than those handed in (${first.splitId}): use shares that were made together.`,
+        `This share is from a different split (${share.splitId}) than those handed in (${first.splitId}): use shares that were made together.`,
       );
     }
     if (!this.#shares.some(({ part }) => part.equals(share.part))) this.#shares.push(share);

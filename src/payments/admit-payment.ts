@@ -139,7 +139,7 @@ function objectionOf(connection: Connection, { currency, country, amount }: Paym
     return invalid("country", "must be one of the connection's accepted_countries");
   }
   if (amount === 0 && !connection.formula.features.has("zero_auth")) {
-    return invalid("amount", "must be more than 0: the payment service knows no authorizations of nothing");
+    return invalid("amount", "must be more than 0: this payment service does not support zero-amount authorizations");
   }
   return undefined;
 }

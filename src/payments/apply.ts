@@ -121,7 +121,7 @@ export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now:
   return { ...step, payment: { ...step.payment, attempt: { ...attempt, providerId } } };
 }
 
-/** Prepares a capture, void or refund with its own key. The key is the same every time the request is sent. */
+/** Prepares a capture or void with its own key. The key is the same every time the request is sent. */
 export function beginAttempt(payment: Payment, operation: "capture" | "void", amount: number, now: number): Payment {
   const captures = payment.captures + (operation === "capture" ? 1 : 0);
   const voids = payment.voids + (operation === "void" ? 1 : 0);

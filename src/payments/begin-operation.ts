@@ -58,7 +58,7 @@ export async function beginVoid(
       throw wrongState(payment, "only an authorization that succeeded can be voided.");
     }
     if (payment.authorizedAmount === 0) {
-      throw new Fault("wrong_state", "An authorization of nothing holds no money that could be released.");
+      throw new Fault("wrong_state", "A zero-amount authorization cannot be voided.");
     }
     return beginAttempt(payment, "void", 0, tx.now.getTime());
   });

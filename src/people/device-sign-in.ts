@@ -99,7 +99,7 @@ function pauseOf(seconds: number): number {
 }
 
 function notBegunHere(): Fault {
-  return new Fault("permission_denied", "This sign-in was not begun by this program, or is over. Begin again.");
+  return new Fault("permission_denied", "This sign-in was not started by this program, or has expired. Start again.");
 }
 
 function needsBrowser(): Fault {

@@ -99,5 +99,5 @@ function checksIn({ state, nonce, verifier }: JsonObject): Checks {
 }
 
 function notBegunHere(): Fault {
-  return new Fault("permission_denied", "This sign-in was not begun in this browser, or is over. Begin again.");
+  return new Fault("permission_denied", "This sign-in was not started in this browser, or has expired. Start again.");
 }

@@ -79,7 +79,7 @@ async function addPasskey(
   const signIn = await tx.query(readSignIn, signInId);
   const { length } = await passkeysOf(tx, keys, memberId);
   requireMayAdd(caller, signIn, length, tx.now);
-  if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   const columns = { id: newUuid(), member_id: memberId, credential_hash: hashOf(credential) };
   const details = sealPasskey(keys, tx.tenantId, columns, { credential, name });
   if (!(await tx.query(insertPasskey, { ...columns, details, last_used_at: null }))) {

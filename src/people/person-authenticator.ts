@@ -100,5 +100,5 @@ export class PersonAuthenticator {
 }
 
 function over(): Fault {
-  return new Fault("unauthenticated", "You are not signed in, or the sign-in is over. Sign in again.");
+  return new Fault("unauthenticated", "You are not signed in, or the sign-in has ended. Sign in again.");
 }

@@ -49,7 +49,7 @@ export async function identify(
     tx.query(readSignIn, signInId),
     tx.query(listPasskeyRows, memberId),
   ]);
-  if (!tenant || !member || !row) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  if (!tenant || !member || !row) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   return {
     tenantId: tx.tenantId,
     tenantName: tenant.name,

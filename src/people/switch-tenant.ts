@@ -50,7 +50,7 @@ async function provenBy(tx: Transaction, keys: TenantKeys, caller: Caller): Prom
   const { memberId, signInId } = personOf(caller);
   const [member, row] = await Promise.all([tx.query(readMember, memberId), tx.query(readSignIn, signInId)]);
   const method = METHODS.find((known) => known === row?.method);
-  if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   const { email } = openProfile(keys, tx.tenantId, memberId, member.profile);
   return { method, email, identity: openSignIn(keys, tx.tenantId, row).identity, until: row.expires_at };
 }

@@ -134,7 +134,7 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
 /** Code that reactors run has the rights of their applications. */
 function needsSecondFactor(): Fault {
   const text =
-    "Only OWNER and ADMIN may change a formula that reactors use, with a second factor: prove it with a passkey.";
+    "Only OWNER and ADMIN may change a formula that reactors use, with a second factor: confirm with a passkey.";
   return new Fault("second_factor_required", text);
 }
 

@@ -108,5 +108,5 @@ function placeOf(tenantId: TenantId, run: RunPlace, field: "run_request" | "run_
 }
 
 function sessionsDoNotOutlast(): Fault {
-  return new Fault("permission_denied", "A session is over before such a run may be: use an application key.");
+  return new Fault("permission_denied", "A session may expire before such a run ends: use an application key.");
 }

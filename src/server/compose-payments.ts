@@ -80,12 +80,12 @@ export function composePayments(parts: PaymentsParts): Payments {
     ...{ database, keyring, connectors, clock },
     returnUrl: (keys, tenantId, { id }) =>
       `${parts.address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
-    onDefect: tenantFailure(log, "payments", "a connector broke: the payment will be looked after"),
+    onDefect: tenantFailure(log, "payments", "connector defect; the payment will be reconciled"),
   };
   const incoming = new Incoming(reconciling);
   const engine = new PaymentEngine({
     ...reconciling,
-    onFailure: tenantFailure(log, "payments", "the payments of a tenant will be looked after again"),
+    onFailure: tenantFailure(log, "payments", "reconciling a tenant's payments failed and will be tried again"),
   });
   return {
     methods: methodsOf(parts, engine, checks),

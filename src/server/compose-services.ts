@@ -61,5 +61,7 @@ async function noteRemoval({ database, keyring, log }: CoreParts, caller: Caller
   log.warn(by, "a tenant was deleted");
   await recordTenant({ database, keyring }, "delete", caller.tenantId, {
     ...{ remark: `by ${type} ${id}`, isByServer: true },
-  }).catch((error: unknown) => log.warn({ ...by, ...causeFields(error) }, "its deletion could not be recorded"));
+  }).catch((error: unknown) =>
+    log.warn({ ...by, ...causeFields(error) }, "tenant deletion could not be recorded in the vault's own log"),
+  );
 }

@@ -19,8 +19,8 @@ export async function openRateGate(
   if (!points) return { ...openGate, [Symbol.asyncDispose]: async () => {} };
   const limits = redisUrl
     ? await sharedRateLimits(redisUrl, points, {
-        onLost: () => log.warn({}, "the server of CLOAKROOM_REDIS_URL is away: this process counts requests by itself"),
-        onBack: () => log.info({}, "the server of CLOAKROOM_REDIS_URL is back: replicas count requests together"),
+        onLost: () => log.warn({}, "Redis (CLOAKROOM_REDIS_URL) unreachable: rate limits are per process"),
+        onBack: () => log.info({}, "Redis reachable again: rate limits are shared"),
       })
     : (counters ?? memoryRateLimits(points));
   return {

@@ -96,8 +96,8 @@ export class Shutdown {
     });
     this.#ending.delete(part);
     const line = { reason: part, duration_ms: Math.round(performance.now() - startedAt) };
-    if (!hasEnded) this.#log.warn(line, "stopping: left behind what did not end in time");
-    else if (line.duration_ms > WORTH_TELLING_MS) this.#log.info(line, "stopping: waited for its end");
+    if (!hasEnded) this.#log.warn(line, "shutdown: component timed out and was abandoned");
+    else if (line.duration_ms > WORTH_TELLING_MS) this.#log.info(line, "shutdown: slow component stopped");
   };
 }
 

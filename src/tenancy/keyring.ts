@@ -101,7 +101,9 @@ export class Keyring implements TenantKeySource {
       return entry;
     } catch (error) {
       const isAway = error instanceof RootKeyUnreachable || error instanceof RootKeyDenied;
-      throw isAway ? unavailable("the root key's holder does not unwrap the tenant's keys") : error;
+      throw isAway
+        ? unavailable("the root key's holder refused to unwrap the tenant's keys, or is unreachable")
+        : error;
     }
   }
 
@@ -113,7 +115,7 @@ export class Keyring implements TenantKeySource {
       tx.query(wrappingRootKey, "wrapping"),
     );
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
-    if (!root) throw unavailable("the root key that wraps new keys is not at hand");
+    if (!root) throw unavailable("the current root key is not configured on this server");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
     return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       // If the root key was replaced meanwhile, new keys under the old one could be lost with it.

@@ -114,7 +114,7 @@ async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">,
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
   if (rootKey) return rootKey;
   throw new DatabaseSetupError(
-    `The root key was replaced by ${id}, which is not at hand here. Put its file in place, or set what names it, and run this again.`,
+    `The root key was replaced by ${id}, which is not configured here. Put its file in place, or set what names it, and run this again.`,
   );
 }
 

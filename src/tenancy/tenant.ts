@@ -54,6 +54,6 @@ function remarkOn(before: TenantSettings, { require_reveal_reason: asks }: Tenan
 /** Otherwise a stolen sign-in could open the way to values by itself. */
 function requireMayAllowReveal(caller: Caller): void {
   if (mayGiveAnyRights(caller)) return;
-  const text = "Allowing people to see values in the clear needs a second factor: prove it with a passkey.";
+  const text = "Allowing people to see values in the clear needs a second factor: confirm with a passkey.";
   throw new Fault("second_factor_required", text);
 }

@@ -257,7 +257,7 @@ describe("a syslog server", () => {
     const untrusting = sendingTo(new SyslogSink({ ...options, ca: undefined }));
     await untrusting.run();
     expect(untrusting.states).toEqual([
-      expect.stringContaining("CLOAKROOM_AUDIT_SYSLOG does not take messages (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"),
+      expect.stringContaining("CLOAKROOM_AUDIT_SYSLOG does not accept messages (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"),
     ]);
     await untrusting.job.end?.();
     const sending = sendingTo(new SyslogSink({ ...options, ca: authority.pem }));
@@ -322,7 +322,7 @@ describe("an OTLP receiver", () => {
       await sealedTenant("otlp");
       const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
       await sending.run();
-      expect(sending.states).toEqual([expect.stringContaining("is no OTLP receiver")]);
+      expect(sending.states).toEqual([expect.stringContaining("did not answer as an OTLP/HTTP JSON receiver")]);
     },
   );
 

@@ -94,7 +94,7 @@ describe("the audit commands", () => {
     const printed = (await run("export", "--tenant", tenant.id)).stdout.split("\n");
     expect(printed.slice(0, 14)).toEqual(readFileSync(file, "utf8").split("\n").slice(0, 14));
     const again = await run("export", "--file", file);
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("already exists") });
   });
 
   it.runIf(canMount)("export reports a full disk, and leaves no partial file", async () => {

@@ -52,7 +52,7 @@ describe("a server with a sink that works and one that is down", () => {
       .poll(metrics, { timeout: 10_000 })
       .toMatch(/^cloakroom_log_trouble_total\{trouble="sink_failed"\} 1$/m);
     expect(await metrics()).toMatch(/^cloakroom_audit_sink_lag_seconds\{sink="file"\} 0$/m);
-    expect(server.said()).toContain("CLOAKROOM_AUDIT_SYSLOG does not take messages (ECONNREFUSED)");
+    expect(server.said()).toContain("CLOAKROOM_AUDIT_SYSLOG does not accept messages (ECONNREFUSED)");
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
     const [shown] = JSON.parse(
       (await cloakroom({ ...environment }, "audit", "key", "--tenant", tenantId, "--json")).stdout,

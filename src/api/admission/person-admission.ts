@@ -27,9 +27,10 @@ export function admitPerson(
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
   return async ({ visit, audit }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
-      throw invalid("BT-API-KEY", "must not be sent: this is for people in a browser");
+      throw invalid("BT-API-KEY", "must not be sent: this operation is for people in a browser");
     }
-    if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+    if (!visit)
+      throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
     visit.requireOwnPage();
     if (isSigningIn) return undefined;
     const caller = await people.authenticate(credential.text ?? "", visit.isIdle, audit.context);
@@ -45,7 +46,7 @@ function refusal(desc: DescMethod, { roles, needsSecondFactor }: RoleCell, calle
   const isAllowed = roles.includes(role);
   if (isAllowed && (!needsSecondFactor || strongUntil !== undefined)) return undefined;
   const fault = isAllowed
-    ? new Fault("second_factor_required", `${operation} needs a second factor: prove it with a passkey.`)
+    ? new Fault("second_factor_required", `${operation} needs a second factor: confirm with a passkey.`)
     : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);
   return deniedWith(caller, fault, "member", memberId, operation);
 }

@@ -92,7 +92,8 @@ function callerOf({ caller }: CallParts): Caller {
 }
 
 function visitOf({ visit }: RequestHead): Visit {
-  if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+  if (!visit)
+    throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
   return visit;
 }
 

@@ -74,7 +74,7 @@ async function* messagesOf(
     }
     context.signal.throwIfAborted();
     observation.end(200);
-    throw connectErrorOf(new Fault("unavailable", "The stream is over. Continue with its last cursor."), traceId);
+    throw connectErrorOf(new Fault("unavailable", "The stream has ended. Continue with its last cursor."), traceId);
   } catch (error) {
     if (error instanceof ConnectError || context.signal.aborted) throw error;
     throw refusalOf(error, observation, traceId);

@@ -64,7 +64,7 @@ function readName(form: URLSearchParams, field: string): string | undefined {
 
 function showInvitation(opened: OpenedInvitation | undefined): Shown {
   if (!opened) {
-    throw new Fault("not_found", "This invitation is not valid: it is over, or was withdrawn or sent again.");
+    throw new Fault("not_found", "This invitation is not valid: it has expired, or was withdrawn or sent again.");
   }
   const tenant = `<strong>${escaped(opened.tenantName)}</strong>`;
   const email = escaped(opened.email);

@@ -24,7 +24,7 @@ export async function deviceLogin(call: ApiCall, vault: VaultAddress) {
     if (typeof result !== "number") return { person: result, profile: profileOf(vault, signIns.cookie) };
     waitSeconds = Math.max(waitSeconds, result);
   }
-  throw new UsageError("The code is over. Run the command again.");
+  throw new UsageError("The code has expired. Run the command again.");
 }
 
 /** Waits twice as long where vault or issuer do not answer in time (RFC 8628, 3.5). Throws any other error. */

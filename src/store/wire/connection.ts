@@ -213,7 +213,7 @@ export class Connection {
 
   #running(): Execution {
     const execution = this.#step[this.#current];
-    if (!execution) throw new Error("the database answered what it was not asked");
+    if (!execution) throw new Error("unexpected message without a pending statement");
     return execution;
   }
 
@@ -244,7 +244,7 @@ export class Connection {
   }
 
   #takeReady(status: number): void {
-    if (!this.#resolve) throw new Error("the database was ready before it was asked");
+    if (!this.#resolve) throw new Error("unexpected ReadyForQuery");
     const failure = this.#failure;
     if (!failure && this.#current !== this.#step.length) throw new Error("the database left statements unanswered");
     this.#finish(failure ? { kind: "failed", ...failure, isOpen: status !== IDLE } : { kind: "done" });

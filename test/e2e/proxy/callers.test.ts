@@ -68,7 +68,7 @@ describe("who may call a proxy", () => {
     const refused = await through(reader, key, `{{ ${token} }}`);
     expect([refused.status, refused.body.proxy_error.detail]).toEqual([
       403,
-      "The key used may not do this: it needs token:use here.",
+      "The key used lacks the permission token:use for this resource.",
     ]);
     // An invalid key counts as none: anyone who knows the proxy's key may call.
     const outsider = await (await newTenant()).backEnd();
