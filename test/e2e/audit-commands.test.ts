@@ -137,7 +137,7 @@ describe("the audit commands", () => {
     [["verify", "--tenant", "01890000-0000-7000-8000-000000000000"], "--tenant must be the id of a tenant"],
     [["verify", "--since", "/nowhere/file"], "--since /nowhere/file cannot be read"],
     [["verify", "--since", "package.json"], "--since package.json is not what audit verify --json prints"],
-    [["export", "--file", "/nowhere/file"], "--file /nowhere/file cannot be made"],
+    [["export", "--file", "/nowhere/file"], "--file /nowhere/file cannot be created"],
   ])("report what is wrong with a call: %j", async (args, message) => {
     const { code, stderr } = await run(...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

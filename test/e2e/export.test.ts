@@ -199,7 +199,7 @@ describe("an export", () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("already exists") });
     expect(readFileSync(file).equals(before)).toBe(true);
     const nowhere = join(directory, "nowhere", "vault.export");
-    const refused = { code: 2, stderr: `--file ${nowhere} cannot be made.\n` };
+    const refused = { code: 2, stderr: `--file ${nowhere} cannot be created.\n` };
     expect(await cloakroom(source, "export", "--file", nowhere)).toMatchObject(refused);
   });
 

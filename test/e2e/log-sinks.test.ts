@@ -50,7 +50,7 @@ describe("a server with a sink that works and one that is down", () => {
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`)).text();
     await expect
       .poll(metrics, { timeout: 10_000 })
-      .toMatch(/^cloakroom_log_trouble_total\{trouble="sink_failed"\} 1$/m);
+      .toMatch(/^cloakroom_audit_incidents_total\{reason="sink_failed"\} 1$/m);
     expect(await metrics()).toMatch(/^cloakroom_audit_sink_lag_seconds\{sink="file"\} 0$/m);
     expect(server.said()).toContain("CLOAKROOM_AUDIT_SYSLOG does not accept messages (ECONNREFUSED)");
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
