@@ -316,7 +316,7 @@ describe("an OTLP receiver", () => {
   });
 
   it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
-    "that responds %j with status 200 is not one, and the log waits",
+    "treats a 200 with body %j as a failed export and keeps the records",
     async (answer) => {
       const url = await receiver((_, response) => void response.end(answer));
       await sealedTenant("otlp");

@@ -104,7 +104,7 @@ describe("a wrong setting", () => {
     ["a port that is taken", {}],
     ["an address that is not this machine's", { CLOAKROOM_HOST: "203.0.113.1" }],
     ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],
-  ])("such as %s stops the start with one line, without a stack or secrets", async (name, settings) => {
+  ])("%s stops the start with one line, without a stack or secrets", async (name, settings) => {
     const own = newDirectory();
     try {
       const environment: Record<string, string> = {

@@ -232,6 +232,6 @@ describe("HTTP/2 streams that the client never reads", () => {
   });
 });
 
-it("none of it was an internal error", async () => {
+it("no hostile body was counted as an internal error", async () => {
   expect(await counters.metric("cloakroom_operations_total", 'code="internal"')).toBe(0);
 });

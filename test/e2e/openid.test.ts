@@ -140,7 +140,7 @@ describe("a sign-in at the issuer", () => {
     expect((await again.call(WHO)).body.memberId).toBe(who.body.memberId);
   });
 
-  it("cannot be ended twice, in another browser, or by HEAD or prefetch", async () => {
+  it("the callback works once, in the same browser, and not for HEAD or prefetch", async () => {
     await invite("bob");
     const browser = new TestBrowser(server.url);
     const back = await logIn(await begin(browser), "bob");

@@ -76,7 +76,7 @@ describe("a cancelled payment", () => {
     expect([payment.status, payment.attempt]).toEqual(["authorization_succeeded", undefined]);
   });
 
-  it("does not confuse its name with that of a void of the shop", () => {
+  it("a webhook about the shop's own void does not end our cancellation", () => {
     const begun = again(authorized(), "void");
     const { attempt, ...after } = applyCallingOff(begun, accepted, LATER).payment;
     expect([attempt?.key, attempt?.providerId]).toEqual([begun.attempt?.key, undefined]);

@@ -124,7 +124,7 @@ describe("a cancelled payment that is looked up once more", () => {
     }
   });
 
-  it("rests if it has ended there, and is released if it was approved", () => {
+  it("stops polling once the service has ended it, and voids it if it was approved", () => {
     expect(dueAfter(unsupported)).toBeUndefined();
     expect(dueAfter({ kind: "absent" })).toBeUndefined();
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;

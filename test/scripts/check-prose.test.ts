@@ -54,6 +54,17 @@ describe("the prose check", () => {
     expect(stderr).toMatch(/docs\/decisions\/0001-x\.md:3: ".*"\. Write: /);
   });
 
+  it.each([
+    'it("that is lost fails", go);',
+    'it.each(["a"])("of %s is kept", go);',
+    'test.each([\n  1,\n])(\n  "by %s", go);',
+  ])("finds a title that begins in the middle of a sentence: %s", (line) => {
+    write("test/a.test.ts", line);
+    expect(check().stderr).toContain(
+      'test: "title that begins in the middle of a sentence" occurs 1 times; 0 are allowed.',
+    );
+  });
+
   it("accepts a question", () => {
     write("README.md", "Who may read a token?\n");
     expect(check().status).toBe(0);

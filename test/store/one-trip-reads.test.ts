@@ -130,7 +130,7 @@ describe("a read in one round trip", () => {
     expect(await logOf(fixture.tenantId)).toEqual([]);
   });
 
-  it("whose commit is not acknowledged runs again, and is logged each time", async () => {
+  it("runs again when its commit is not acknowledged, and is logged each time", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     const [outcome] = await together(fixture, [read("a")]);
@@ -139,7 +139,7 @@ describe("a read in one round trip", () => {
     expect(await logOf(fixture.tenantId)).toHaveLength(2);
   });
 
-  it("whose commit is not acknowledged leaves the writes of its batch stored once", async () => {
+  it("leaves the writes of its batch stored once when its commit is not acknowledged", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     let runs = 0;

@@ -191,7 +191,7 @@ describe("a login", () => {
     });
   });
 
-  it.each(["superuser", "bypassrls"])("whose effective role is %s is refused, with the remedy", async (attribute) => {
+  it.each(["superuser", "bypassrls"])("is refused if its effective role is %s, with the remedy", async (attribute) => {
     const installation = await withDatabase();
     await init(installation);
     await cluster.admin.unsafe(`alter role cloakroom_app ${attribute}`);
