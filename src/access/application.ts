@@ -1,8 +1,8 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { ApplicationKeyRow } from "../store/application-keys.js";
-import type { ApplicationRow } from "../store/applications.js";
+import type { ApplicationKeyRow } from "../store/access/application-keys.js";
+import type { ApplicationRow } from "../store/access/applications.js";
 import type { AccessRule, AccessRuleDraft } from "./access-rule.js";
 import type { KeyKind } from "./key-text.js";
 import { type ApplicationType, isApplicationType, type Permission } from "./permissions.js";

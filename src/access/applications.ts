@@ -11,17 +11,17 @@ import {
   keysOfApplication,
   listApplicationKeyRows,
   readApplicationKey,
-} from "../store/application-keys.js";
+} from "../store/access/application-keys.js";
 import {
   deleteApplication,
   insertApplication,
   listApplicationRows,
   readApplication,
   updateApplication,
-} from "../store/applications.js";
-import { writeLog } from "../store/audit-logs.js";
-import { raiseAuthRevision } from "../store/tenants.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/access/applications.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { parseRights } from "./access-rule.js";
 import { parseAllowedOrigins } from "./allowed-origins.js";
 import {

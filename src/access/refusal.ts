@@ -2,7 +2,7 @@ import type { EntityType, LogEntry } from "../audit/log-entry.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { actorOf, type Caller } from "./caller.js";
 import type { Permission } from "./permissions.js";

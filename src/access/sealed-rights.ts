@@ -3,10 +3,10 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
 import { requiresSeals, type TenantKeys } from "../crypto/tenant-keys.js";
-import type { NewApplicationKey } from "../store/application-keys.js";
-import type { RightsColumns } from "../store/applications.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { SessionColumns } from "../store/sessions.js";
+import type { NewApplicationKey } from "../store/access/application-keys.js";
+import type { RightsColumns } from "../store/access/applications.js";
+import type { SessionColumns } from "../store/access/sessions.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import { type AccessRights, parseRights, readRule, writeRule } from "./access-rule.js";
 import type { ApplicationType } from "./permissions.js";
 

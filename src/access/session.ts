@@ -6,16 +6,16 @@ import { newUuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { noteDue } from "../store/due.js";
 import {
   authorizeSession,
   findSessionByNonce,
   insertSession,
   type SessionAuthorization,
   type SessionColumns,
-} from "../store/sessions.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/access/sessions.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { noteDue } from "../store/jobs/due.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { type AccessRights, type AccessRuleDraft, parseRights, writeRule } from "./access-rule.js";
 import { actorOf, applicationOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";

@@ -1,10 +1,10 @@
 import { type TenantId, VAULT } from "../base/ids.js";
 import { type AttestationRef, type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
-import { insertSeal, moveChainEnd, readAttestation } from "../store/audit-seals.js";
+import { insertSeal, moveChainEnd, readAttestation } from "../store/audit/audit-seals.js";
 import type { Database } from "../store/database.js";
-import { UniqueViolation } from "../store/database-error.js";
-import type { Transaction } from "../store/transaction.js";
+import { UniqueViolation } from "../store/postgres/database-error.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { type Chain, ChainConflict, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 

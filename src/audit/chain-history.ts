@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { TenantId } from "../base/ids.js";
-import { readSeal } from "../store/audit-seals.js";
+import { readSeal } from "../store/audit/audit-seals.js";
 import { type AttestParts, latestAttestation } from "./attestations.js";
 import type { Chain } from "./chain.js";
 

@@ -13,8 +13,8 @@ import {
 } from "../crypto/log-seal.js";
 import { DIGEST_VERSIONS, type DigestVersion } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type EndRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit-seals.js";
-import type { Transaction } from "../store/transaction.js";
+import { type EndRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit/audit-seals.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
 export class ChainConflict extends Error {

@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { AnchorProof } from "../crypto/anchor-tree.js";
-import type { SealRow } from "../store/audit-seals.js";
+import type { SealRow } from "../store/audit/audit-seals.js";
 
 /** The name and version of the format, in the first line of a file. */
 export const EXPORT_FORMAT = "cloakroom-audit-export/1";

@@ -1,8 +1,8 @@
 import type { TenantId } from "../base/ids.js";
-import type { EndRow, SealRow } from "../store/audit-seals.js";
-import { MINUTE_MS } from "../store/due.js";
-import type { LogSnapshot } from "../store/log-snapshot.js";
-import type { RawLogRow } from "../store/raw-log.js";
+import type { EndRow, SealRow } from "../store/audit/audit-seals.js";
+import type { LogSnapshot } from "../store/audit/log-snapshot.js";
+import type { RawLogRow } from "../store/audit/raw-log.js";
+import { MINUTE_MS } from "../store/jobs/due.js";
 import { RowFeed } from "./row-feed.js";
 
 /**

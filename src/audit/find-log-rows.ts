@@ -6,8 +6,8 @@ import {
   type LogRow,
   type LogStretch,
   listLogRows,
-} from "../store/log-listing.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/audit/log-listing.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** How many rows one request compares with a filter that no index serves alone. */
 export interface SearchBounds {

@@ -1,8 +1,8 @@
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Position } from "../crypto/cursor.js";
-import type { LogRow } from "../store/log-listing.js";
-import type { OrdinaryTransaction, Work } from "../store/transaction.js";
+import type { LogRow } from "../store/audit/log-listing.js";
+import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { endOfLog, LogFollower } from "./log-follower.js";
 
 /** Milliseconds between two looks at a tenant's log. */

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
-import type { LogFilter } from "../store/log-listing.js";
+import type { LogFilter } from "../store/audit/log-listing.js";
 import { entityTypesMatching } from "./log-entry.js";
 import { loggedTrace } from "./trace-id.js";
 

@@ -1,9 +1,9 @@
 import { Fault } from "../base/fault.js";
 import type { Position } from "../crypto/cursor.js";
-import { listFollowedRows } from "../store/followed-logs.js";
-import { readLogClosing } from "../store/log-clock.js";
-import type { LogRow } from "../store/log-listing.js";
-import type { Transaction } from "../store/transaction.js";
+import { listFollowedRows } from "../store/audit/followed-logs.js";
+import { readLogClosing } from "../store/audit/log-clock.js";
+import type { LogRow } from "../store/audit/log-listing.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Rows of one look at most. */
 const BATCH = 100;

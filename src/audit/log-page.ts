@@ -1,8 +1,8 @@
 import { invalid } from "../base/fault.js";
 import { isUuidPosition, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { LogRow } from "../store/log-listing.js";
-import type { Transaction } from "../store/transaction.js";
+import type { LogRow } from "../store/audit/log-listing.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { findLogRows } from "./find-log-rows.js";
 import { type LogFilterQuery, nameOfFilter, readLogFilter } from "./log-filter.js";
 

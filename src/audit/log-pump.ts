@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { LogSink } from "../sinks/sink.js";
-import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store/audit-sinks.js";
+import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store/audit/audit-sinks.js";
 import type { Database } from "../store/database.js";
 import { batchesAfter, SINK_START } from "./sink-batches.js";
 

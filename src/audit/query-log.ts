@@ -1,8 +1,8 @@
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeySource } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { type LogFilter, type LogRow, listLogRows } from "../store/audit/log-listing.js";
 import type { Database } from "../store/database.js";
-import { type LogFilter, type LogRow, listLogRows } from "../store/log-listing.js";
 import { OPERATOR } from "./audit-context.js";
 import { isOwnEntry, readChain } from "./chain.js";
 import { ALL, logEntry } from "./log-entry.js";

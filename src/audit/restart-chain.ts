@@ -1,7 +1,7 @@
 import { type TenantId, VAULT } from "../base/ids.js";
 import { type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
-import { writeLog } from "../store/audit-logs.js";
-import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { insertSeal, moveChainEnd } from "../store/audit/audit-seals.js";
 import { attest, latestAttestation, nextPlace } from "./attestations.js";
 import { OPERATOR } from "./audit-context.js";
 import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";

@@ -1,10 +1,10 @@
 import type { TenantId } from "../base/ids.js";
 import type { SinkName } from "../sinks/sink.js";
-import { forgetLogDue, moveChainEnd } from "../store/audit-seals.js";
-import { readSinkPositions, type SinkPosition } from "../store/audit-sinks.js";
-import { MINUTE_MS, noteDue } from "../store/due.js";
-import { readLogClosing } from "../store/log-clock.js";
-import { deleteLogBefore, readRawLog } from "../store/raw-log.js";
+import { forgetLogDue, moveChainEnd } from "../store/audit/audit-seals.js";
+import { readSinkPositions, type SinkPosition } from "../store/audit/audit-sinks.js";
+import { readLogClosing } from "../store/audit/log-clock.js";
+import { deleteLogBefore, readRawLog } from "../store/audit/raw-log.js";
+import { MINUTE_MS, noteDue } from "../store/jobs/due.js";
 import { ChainConflict, readChain, signEnd } from "./chain.js";
 import { attestWhenDue, nextDay, type SealParts, sealedUntil } from "./seal-log.js";
 

@@ -1,4 +1,4 @@
-import type { RawLogRow } from "../store/raw-log.js";
+import type { RawLogRow } from "../store/audit/raw-log.js";
 
 /** Returns rows of the log, oldest first, up to a given time per call. Holds one page. */
 export class RowFeed {

@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import type { RawLogRow } from "../store/raw-log.js";
+import type { RawLogRow } from "../store/audit/raw-log.js";
 
 /** The fields of a row in exports and sinks, in this order. All but the first two are those of its digest. */
 export interface RowJson extends Omit<RawLogRow, "micros" | "set_aside"> {

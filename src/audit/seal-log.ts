@@ -3,12 +3,12 @@ import { type ChainEnd, macOfMinute, type SealedMinute } from "../crypto/log-sea
 import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import type { SinkName } from "../sinks/sink.js";
-import { closeLog, forgetLogDue, insertSeal, moveChainEnd, type SealRow } from "../store/audit-seals.js";
+import { closeLog, forgetLogDue, insertSeal, moveChainEnd, type SealRow } from "../store/audit/audit-seals.js";
+import { lockClosedLog } from "../store/audit/log-clock.js";
+import { cellsOf, type RawLogRow, readRawLog } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
-import { UniqueViolation } from "../store/database-error.js";
-import { MINUTE_MS, noteDue } from "../store/due.js";
-import { lockClosedLog } from "../store/log-clock.js";
-import { cellsOf, type RawLogRow, readRawLog } from "../store/raw-log.js";
+import { MINUTE_MS, noteDue } from "../store/jobs/due.js";
+import { UniqueViolation } from "../store/postgres/database-error.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainConflict, readChain, signEnd } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";

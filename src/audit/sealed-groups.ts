@@ -1,6 +1,6 @@
-import type { SealRow } from "../store/audit-seals.js";
-import type { LogSnapshot } from "../store/log-snapshot.js";
-import type { RawLogRow } from "../store/raw-log.js";
+import type { SealRow } from "../store/audit/audit-seals.js";
+import type { LogSnapshot } from "../store/audit/log-snapshot.js";
+import type { RawLogRow } from "../store/audit/raw-log.js";
 import { MinuteCounts } from "./minute-counts.js";
 import { RowFeed } from "./row-feed.js";
 

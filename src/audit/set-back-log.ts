@@ -1,8 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
-import { writeLog } from "../store/audit-logs.js";
-import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
-import { MINUTE_MS } from "../store/due.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { insertSeal, moveChainEnd } from "../store/audit/audit-seals.js";
 import {
   countSetAside,
   lockSetBack,
@@ -11,7 +10,8 @@ import {
   reopenLog,
   type SetBack,
   setRowsAside,
-} from "../store/log-clock.js";
+} from "../store/audit/log-clock.js";
+import { MINUTE_MS } from "../store/jobs/due.js";
 import { nextPlace } from "./attestations.js";
 import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";

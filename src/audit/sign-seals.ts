@@ -2,8 +2,8 @@ import type { TenantId } from "../base/ids.js";
 import { hashOfSigned, isLogSignature, logSigningKey, readLogPublicKey, signLogText } from "../crypto/log-signing.js";
 import { SealBroken } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type NewSeal, readLastSigned, type SealRow } from "../store/audit-seals.js";
-import type { Transaction } from "../store/transaction.js";
+import { type NewSeal, readLastSigned, type SealRow } from "../store/audit/audit-seals.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import type { Chain } from "./chain.js";
 import { NO_BODY, readBody, type SealBody, writeBody } from "./seal-body.js";
 

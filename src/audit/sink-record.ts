@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import { OUTCOMES, type SinkRecord } from "../sinks/sink.js";
-import type { SealRow } from "../store/audit-seals.js";
-import type { RawLogRow } from "../store/raw-log.js";
+import type { SealRow } from "../store/audit/audit-seals.js";
+import type { RawLogRow } from "../store/audit/raw-log.js";
 import { entryLine } from "./export-format.js";
 import { rowJson } from "./row-json.js";
 

@@ -2,8 +2,8 @@ import { newUuid, type TenantId, VAULT } from "../base/ids.js";
 import { AnchorTree } from "../crypto/anchor-tree.js";
 import { hashOfSigned } from "../crypto/log-signing.js";
 import type { TimeStamp } from "../crypto/time-stamp.js";
-import { insertAnchor, insertStamp, readLastAnchored } from "../store/audit-anchors.js";
-import { forgetLogDue, readLastSigned } from "../store/audit-seals.js";
+import { insertAnchor, insertStamp, readLastAnchored } from "../store/audit/audit-anchors.js";
+import { forgetLogDue, readLastSigned } from "../store/audit/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { readBody } from "./seal-body.js";
 

@@ -1,10 +1,10 @@
 import { newUuid, type TenantId, VAULT } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeVaultLog } from "../store/audit-logs.js";
-import { insertSeal, moveChainEnd } from "../store/audit-seals.js";
-import { UniqueViolation } from "../store/database-error.js";
-import type { RawLogRow } from "../store/raw-log.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeVaultLog } from "../store/audit/audit-logs.js";
+import { insertSeal, moveChainEnd } from "../store/audit/audit-seals.js";
+import type { RawLogRow } from "../store/audit/raw-log.js";
+import { UniqueViolation } from "../store/postgres/database-error.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { type AttestParts, nextPlace } from "./attestations.js";
 import { NO_CONTEXT, OPERATOR } from "./audit-context.js";
 import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";

@@ -1,6 +1,6 @@
 import { VAULT } from "../base/ids.js";
 import { CURRENT_DIGEST, rowLeaf } from "../crypto/row-digest.js";
-import { cellsOf, type RawLogRow } from "../store/raw-log.js";
+import { cellsOf, type RawLogRow } from "../store/audit/raw-log.js";
 import { type Acknowledged, Findings } from "./findings.js";
 
 /** What an entry of the vault's own chain says about its row. */

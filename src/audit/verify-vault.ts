@@ -1,8 +1,8 @@
 import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
 import { type AttestationRef, isMac, macOfClosing, NO_SEAL } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { LogSnapshot } from "../store/log-snapshot.js";
-import type { Deletion } from "../store/operator-tenants.js";
+import type { LogSnapshot } from "../store/audit/log-snapshot.js";
+import type { Deletion } from "../store/tenancy/operator-tenants.js";
 import { isOwnEntry, verifiedEnd } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { VaultRows } from "./vault-row.js";

@@ -1,7 +1,7 @@
 import type { LogProof } from "../audit/query-log.js";
 import type { TenantId } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
-import type { LogRow } from "../store/log-listing.js";
+import type { LogRow } from "../store/audit/log-listing.js";
 import { type CommandInput, UsageError } from "./command.js";
 
 /** Options of every question about the log. */

@@ -1,6 +1,6 @@
 import { queryLog } from "../audit/query-log.js";
 import { systemClock } from "../base/clock.js";
-import type { LogRow } from "../store/log-listing.js";
+import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault } from "../vault/vault.js";
 import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding } from "./audit-answer.js";
 import { chosenTenants } from "./chosen-tenants.js";

@@ -1,7 +1,7 @@
 import { pipeline } from "node:stream/promises";
 import { exportLog } from "../audit/export-log.js";
 import { systemClock } from "../base/clock.js";
-import { openLogSnapshot } from "../store/log-snapshot.js";
+import { openLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
 import { exportSigned, noteExport } from "./audit-export-range.js";
 import { chosenTenants } from "./chosen-tenants.js";

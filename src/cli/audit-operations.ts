@@ -1,8 +1,8 @@
 import { verifyVault } from "../audit/verify-vault.js";
 import { systemClock } from "../base/clock.js";
 import { VAULT } from "../base/ids.js";
-import { listLogRows } from "../store/log-listing.js";
-import { readLogSnapshot } from "../store/log-snapshot.js";
+import { listLogRows } from "../store/audit/log-listing.js";
+import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
 import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow } from "./audit-answer.js";
 import type { Command } from "./command.js";

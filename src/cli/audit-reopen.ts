@@ -1,6 +1,6 @@
 import { setBackLog } from "../audit/set-back-log.js";
 import { systemClock } from "../base/clock.js";
-import { listClosedAhead } from "../store/operator-tenants.js";
+import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { openVault } from "../vault/vault.js";
 import { chosenOf } from "./chosen-tenants.js";
 import type { Command } from "./command.js";

@@ -1,7 +1,7 @@
 import { queryLog } from "../audit/query-log.js";
 import { systemClock } from "../base/clock.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
-import type { LogRow } from "../store/log-listing.js";
+import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding, type Window } from "./audit-answer.js";
 import { chosenTenants } from "./chosen-tenants.js";

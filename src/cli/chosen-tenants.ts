@@ -1,5 +1,5 @@
 import { parseUuid, type TenantId } from "../base/ids.js";
-import { listActiveTenants } from "../store/operator-tenants.js";
+import { listActiveTenants } from "../store/tenancy/operator-tenants.js";
 import type { Vault } from "../vault/vault.js";
 import { type CommandInput, UsageError } from "./command.js";
 

@@ -4,7 +4,7 @@ import { ShareError } from "../crypto/shares.js";
 import { ProcessStartError } from "../processes/start-error.js";
 import { ConfigError } from "../settings/environment.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
-import { DatabaseSetupError } from "../store/roles.js";
+import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { ExportFileError } from "../store/vault-copy/format.js";
 import { UsageError } from "./command.js";
 import { OPERATOR_ACTIONS } from "./operator-actions.js";

@@ -6,7 +6,7 @@ import { RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { ShareError } from "../crypto/shares.js";
 import { ranMigrations } from "../store/migrate.js";
-import { connectOnce } from "../store/one-connection.js";
+import { connectOnce } from "../store/postgres/one-connection.js";
 import { damaged, ExportFileError, type ExportHeader, isIntact, readHeader } from "../store/vault-copy/format.js";
 import { importSections } from "../store/vault-copy/read-export.js";
 import { Unpacked } from "../store/vault-copy/unpacked.js";

@@ -1,9 +1,9 @@
 import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
-import { connect, type Sql } from "../store/connect.js";
-import { listRootKeys } from "../store/root-keys.js";
-import { listTenantKeys } from "../store/tenant-keys.js";
-import { listTenantIds } from "../store/tenants.js";
+import { connect, type Sql } from "../store/postgres/connect.js";
+import { listRootKeys } from "../store/tenancy/root-keys.js";
+import { listTenantKeys } from "../store/tenancy/tenant-keys.js";
+import { listTenantIds } from "../store/tenancy/tenants.js";
 import { countStale } from "../tenancy/reseal.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, UsageError } from "./command.js";

@@ -1,5 +1,5 @@
 import { systemClock } from "../base/clock.js";
-import { connect } from "../store/connect.js";
+import { connect } from "../store/postgres/connect.js";
 import { openVault } from "../vault/vault.js";
 import type { Command } from "./command.js";
 

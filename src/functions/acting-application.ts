@@ -5,8 +5,8 @@ import { openRights } from "../access/sealed-rights.js";
 import { invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readApplication } from "../store/applications.js";
-import type { Transaction } from "../store/transaction.js";
+import { readApplication } from "../store/access/applications.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Code may act only as a public or private application of the tenant. @throws {Fault} validation_failed. */
 export async function requireApplication(tx: Transaction, id: Uuid | undefined): Promise<void> {

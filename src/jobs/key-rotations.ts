@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, noteDue } from "../store/due.js";
+import { type DueMinute, forgetDue, noteDue } from "../store/jobs/due.js";
 import type { BrokenRows } from "../tenancy/broken-rows.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";

@@ -4,9 +4,9 @@ import { removeOldLog } from "../audit/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import { SEALED_AFTER_MS } from "../store/audit-logs.js";
-import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/due.js";
-import { SEALING_LEASE } from "../store/operator-tenants.js";
+import { SEALED_AFTER_MS } from "../store/audit/audit-logs.js";
+import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/jobs/due.js";
+import { SEALING_LEASE } from "../store/tenancy/operator-tenants.js";
 import type { Job } from "./schedule.js";
 
 /** A minute must be sealed 60 s after its end, with ten seconds of tolerance. */

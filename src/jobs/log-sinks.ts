@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { type LogSink, SinkFailed, type SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, type SinkDueKind } from "../store/due.js";
+import { type DueMinute, forgetDue, type SinkDueKind } from "../store/jobs/due.js";
 import { Backoff } from "./backoff.js";
 import type { Job } from "./schedule.js";
 

@@ -1,7 +1,7 @@
 import { StampFailed, type StampParts, type StampTask, stampSeals } from "../audit/stamp-seals.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import type { DueMinute } from "../store/due.js";
+import type { DueMinute } from "../store/jobs/due.js";
 import { Backoff } from "./backoff.js";
 import type { Job } from "./schedule.js";
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, MINUTE_MS } from "../store/due.js";
-import { hasMessagesDue } from "../store/outbox.js";
+import { type DueMinute, forgetDue, MINUTE_MS } from "../store/jobs/due.js";
+import { hasMessagesDue } from "../store/jobs/outbox.js";
 import type { Outbox } from "../tenancy/outbox.js";
 import type { Job } from "./schedule.js";
 

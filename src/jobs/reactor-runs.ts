@@ -2,8 +2,8 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, MINUTE_MS } from "../store/due.js";
-import { hasRunsDue } from "../store/reactor-runs.js";
+import { hasRunsDue } from "../store/functions/reactor-runs.js";
+import { type DueMinute, forgetDue, MINUTE_MS } from "../store/jobs/due.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its run. This job finds the others: retries, and runs of lost replicas. */

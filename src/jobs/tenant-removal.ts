@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetAllDue, forgetDue } from "../store/due.js";
+import { type DueMinute, forgetAllDue, forgetDue } from "../store/jobs/due.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeRows } from "../tenancy/remove-tenant.js";
 import type { Job } from "./schedule.js";

@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, MINUTE_MS, type StartedKind } from "../store/due.js";
-import type { Statement } from "../store/statement.js";
+import { type DueMinute, forgetDue, MINUTE_MS, type StartedKind } from "../store/jobs/due.js";
+import type { Statement } from "../store/statements/statement.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its work. This job finds the rest: retries, and work of lost replicas. */

@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
-import { type ConnectionRow, listDueChecks, noteCheck } from "../store/connections.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/due.js";
+import { noteDue } from "../store/jobs/due.js";
+import { type ConnectionRow, listDueChecks, noteCheck } from "../store/payments/connections.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openConnection } from "./connection.js";
 import type { Connectors } from "./connectors.js";

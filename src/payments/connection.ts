@@ -6,7 +6,8 @@ import { boundTo, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { noteDue } from "../store/jobs/due.js";
 import {
   type ConnectionRow,
   type ConnectionStatus,
@@ -16,10 +17,9 @@ import {
   lockConnection,
   readConnection,
   updateConnection,
-} from "../store/connections.js";
-import { noteDue } from "../store/due.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+} from "../store/payments/connections.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import type { Formula, FormulaId } from "./formula.js";
 import { FORMULAS, findFormula } from "./providers.js";

@@ -1,8 +1,8 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readConnection } from "../store/connections.js";
-import { findPaymentByProvider, readPayment } from "../store/payments.js";
-import { listRefundRows } from "../store/refunds.js";
+import { readConnection } from "../store/payments/connections.js";
+import { findPaymentByProvider, readPayment } from "../store/payments/payments.js";
+import { listRefundRows } from "../store/payments/refunds.js";
 import { accountFingerprint, trustedLookUp } from "./account-fingerprint.js";
 import { type AddressKind, isAuthenticAddress, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyState } from "./apply.js";

@@ -3,8 +3,8 @@ import { denied } from "../access/refusal.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type LeasedPaymentRow, lockPayment, readPayment } from "../store/payments.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { type LeasedPaymentRow, lockPayment, readPayment } from "../store/payments/payments.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { openPayment, type Payment } from "./payment.js";
 
 /**

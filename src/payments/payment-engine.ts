@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readConnection } from "../store/connections.js";
-import { readRefund } from "../store/refunds.js";
+import { readConnection } from "../store/payments/connections.js";
+import { readRefund } from "../store/payments/refunds.js";
 import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
 import type { Payment } from "./payment.js";

@@ -1,5 +1,5 @@
 import type { Grant } from "../access/grant.js";
-import type { PaymentScope } from "../store/payments.js";
+import type { PaymentScope } from "../store/payments/payments.js";
 
 /** The payments that a caller sees in lists: those of tokens that it may use. Undefined: all of the tenant. */
 export function visiblePayments({ permissions, rules }: Grant): readonly PaymentScope[] | undefined {

@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { markCredentialsFailed } from "../store/connections.js";
 import type { Database } from "../store/database.js";
+import { markCredentialsFailed } from "../store/payments/connections.js";
 import { base62Of } from "./addresses.js";
 import { applyFollowUp, applyState, type Step } from "./apply.js";
 import type { SensitiveCard } from "./card.js";

@@ -3,10 +3,10 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { readConnection } from "../store/connections.js";
-import { claimPayments } from "../store/payments.js";
-import { findToken } from "../store/tokens.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { readConnection } from "../store/payments/connections.js";
+import { claimPayments } from "../store/payments/payments.js";
+import { findToken } from "../store/tokens/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
 import {

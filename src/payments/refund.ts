@@ -1,8 +1,8 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { RefundRow } from "../store/refunds.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
+import type { RefundRow } from "../store/payments/refunds.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FollowUpOutcome } from "./outcome.js";
 

@@ -7,10 +7,10 @@ import {
   hasMemberIdentity,
   insertMemberIdentity,
   type MemberIdentityRow,
-} from "../store/member-identities.js";
-import { type MemberRow, readMember } from "../store/members.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/people/member-identities.js";
+import { type MemberRow, readMember } from "../store/people/members.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import type { Identity } from "./sign-in.js";
 
 /**

@@ -3,10 +3,10 @@ import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { lockMember, readMember } from "../store/members.js";
-import { listPasskeyRows, updatePasskey } from "../store/passkeys.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { lockMember, readMember } from "../store/people/members.js";
+import { listPasskeyRows, updatePasskey } from "../store/people/passkeys.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { openPasskey, type Passkey, passkeysOf, resetPasskeys, sealPasskey } from "./passkey.js";
 import { requireAdministrator } from "./sign-ins.js";
 

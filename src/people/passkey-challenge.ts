@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readSignInRequest, useSignInRequest } from "../store/sign-in-requests.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { readSignInRequest, useSignInRequest } from "../store/people/sign-in-requests.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 
 /** How long a challenge can be met. */

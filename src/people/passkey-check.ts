@@ -1,7 +1,7 @@
 import { type Caller, personOf } from "../access/caller.js";
 import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
-import { readSignIn } from "../store/sign-ins.js";
+import { readSignIn } from "../store/people/sign-ins.js";
 import { readAuthentication } from "./credential-text.js";
 import { passkeysOf } from "./passkey.js";
 import { issueChallenge, type Purpose, takeChallenge } from "./passkey-challenge.js";

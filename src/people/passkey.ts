@@ -5,11 +5,11 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { lockMember, type MemberRow, updateMemberProfile } from "../store/members.js";
-import { deletePasskeyRow, deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/passkeys.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { lockMember, type MemberRow, updateMemberProfile } from "../store/people/members.js";
+import { deletePasskeyRow, deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { endAccess } from "../tenancy/member.js";
 import { isSealedWithPasskey, openProfile, sealProfile } from "../tenancy/profile.js";
 

@@ -2,10 +2,10 @@ import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { noteDue } from "../store/due.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import { insertSignInRequest, type SignInRequestRow } from "../store/sign-in-requests.js";
-import type { Transaction } from "../store/transaction.js";
+import { noteDue } from "../store/jobs/due.js";
+import { insertSignInRequest, type SignInRequestRow } from "../store/people/sign-in-requests.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import type { SignInMethod } from "./sign-in.js";
 
 /** How long a sign-in that has begun can be completed (OWASP ASVS 5.0, 6.5.5). */

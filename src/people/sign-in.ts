@@ -7,12 +7,12 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { noteDue } from "../store/due.js";
-import type { MemberRow } from "../store/members.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import { insertSignIn, type SignInRow, strengthenSignIn } from "../store/sign-ins.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { noteDue } from "../store/jobs/due.js";
+import type { MemberRow } from "../store/people/members.js";
+import { insertSignIn, type SignInRow, strengthenSignIn } from "../store/people/sign-ins.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { requireSealedRole } from "../tenancy/profile.js";
 import type { Visit } from "./visit.js";
 

@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
-import type { DatabaseAddress } from "../store/connect.js";
-import { firstActiveTenants } from "../store/operator-tenants.js";
+import type { DatabaseAddress } from "../store/postgres/connect.js";
+import { firstActiveTenants } from "../store/tenancy/operator-tenants.js";
 
 /** How long the answer is used. A vault with several tenants is not asked again soon. */
 const FRESH_MS = 30_000;

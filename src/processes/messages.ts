@@ -2,7 +2,7 @@ import type { RateVerdict } from "../rate-limits/rate-limits.js";
 import type { RateScope } from "../rate-limits/rate-scope.js";
 import type { CodeSource } from "../sandbox/run.js";
 import type { ExitReason } from "../sandbox/runner-link.js";
-import type { DatabaseAddress } from "../store/connect.js";
+import type { DatabaseAddress } from "../store/postgres/connect.js";
 import type { MetricSnapshot } from "./aggregated-metrics.js";
 
 /** A process's initial message. Secrets travel on the channel between the two, never in the environment. */

@@ -3,9 +3,9 @@ import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../a
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { type RequestMemory, UNLIMITED_MEMORY } from "../memory/memory-lease.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import type { Transaction } from "../store/transaction.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { type DeniedToken, findTokensAs } from "../tokens/detokenize.js";
 import type { ReadableToken } from "../tokens/read.js";
 import type { Route } from "./route.js";

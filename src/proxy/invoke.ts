@@ -6,7 +6,7 @@ import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 import type { Database } from "../store/database.js";
-import { StaleAuthorization } from "../store/database-error.js";
+import { StaleAuthorization } from "../store/postgres/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openTokens } from "../tokens/detokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";

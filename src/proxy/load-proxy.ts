@@ -8,7 +8,7 @@ import type { TenantId } from "../base/ids.js";
 import { SealBroken } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { Database } from "../store/database.js";
-import { findProxyByKey } from "../store/proxies.js";
+import { findProxyByKey } from "../store/functions/proxies.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ConfiguredProxy, openProxy } from "./proxy.js";
 

@@ -8,8 +8,8 @@ import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
-import { writeLog } from "../store/audit-logs.js";
-import { deleteFailedRuns } from "../store/failed-runs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { deleteFailedRuns } from "../store/functions/failed-runs.js";
 import {
   deleteProxyRow,
   insertProxy,
@@ -18,10 +18,10 @@ import {
   namesOfProxies,
   readProxy,
   updateProxy as updateProxyRow,
-} from "../store/proxies.js";
-import { readReactor } from "../store/reactors.js";
-import { raiseAuthRevision } from "../store/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+} from "../store/functions/proxies.js";
+import { readReactor } from "../store/functions/reactors.js";
+import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { listByName } from "../tenancy/name-search.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
 

@@ -4,8 +4,8 @@ import { boundTo, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { ProxyColumns, ProxyRow } from "../store/proxies.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
+import type { ProxyColumns, ProxyRow } from "../store/functions/proxies.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
 /** How a proxy handles requests. Stored sealed. */

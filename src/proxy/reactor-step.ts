@@ -11,10 +11,10 @@ import { openFormula } from "../reactors/formula.js";
 import { checkArguments } from "../reactors/formula-contract.js";
 import { openReactor } from "../reactors/reactor.js";
 import { applicationOf, reactorFunction } from "../reactors/reactor-function.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { readFormula } from "../store/reactor-formulas.js";
-import { readReactor } from "../store/reactors.js";
+import { readFormula } from "../store/functions/reactor-formulas.js";
+import { readReactor } from "../store/functions/reactors.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import type { ReactorStep } from "./proxy.js";
 

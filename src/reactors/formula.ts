@@ -9,7 +9,7 @@ import type { Page, PageRequest } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import {
   deleteFormula as deleteFormulaRow,
   type FormulaRow,
@@ -19,8 +19,8 @@ import {
   namesOfFormulas,
   readFormula,
   updateFormula as updateFormulaRow,
-} from "../store/reactor-formulas.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/functions/reactor-formulas.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { listByName } from "../tenancy/name-search.js";
 import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType } from "./formula-contract.js";
 

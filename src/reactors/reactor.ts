@@ -11,9 +11,9 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
-import { writeLog } from "../store/audit-logs.js";
-import { deleteFailedRuns } from "../store/failed-runs.js";
-import { lockFormula, readFormula } from "../store/reactor-formulas.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { deleteFailedRuns } from "../store/functions/failed-runs.js";
+import { lockFormula, readFormula } from "../store/functions/reactor-formulas.js";
 import {
   deleteReactorRow,
   insertReactor,
@@ -24,9 +24,9 @@ import {
   type ReactorRow,
   readReactor,
   updateReactor as updateReactorRow,
-} from "../store/reactors.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+} from "../store/functions/reactors.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { listByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
 import { typedConfiguration } from "./formula-contract.js";

@@ -7,12 +7,12 @@ import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { noteDue } from "../store/due.js";
-import { insertRun, type RunRow, readRun } from "../store/reactor-runs.js";
-import { readReactor } from "../store/reactors.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { insertRun, type RunRow, readRun } from "../store/functions/reactor-runs.js";
+import { readReactor } from "../store/functions/reactors.js";
+import { noteDue } from "../store/jobs/due.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
 
 /** How long results are kept, and how long a run may be pending. */

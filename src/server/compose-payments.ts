@@ -26,8 +26,8 @@ import type { ServedMethod } from "../services/call.js";
 import { connectionService } from "../services/connections.js";
 import { threeDSService } from "../services/three-ds.js";
 import { transactionService } from "../services/transactions.js";
-import { hasChecksDue } from "../store/connections.js";
-import { hasPaymentsDue } from "../store/payments.js";
+import { hasChecksDue } from "../store/payments/connections.js";
+import { hasPaymentsDue } from "../store/payments/payments.js";
 import type { Vault } from "../vault/vault.js";
 
 /** All parts for payments. */

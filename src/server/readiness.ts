@@ -5,7 +5,7 @@ import { createCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { SinkName } from "../sinks/sink.js";
 import { clockOffset, clockProblem } from "../store/clock-gap.js";
 import type { Database } from "../store/database.js";
-import type { ServiceProbe } from "../store/service-probe.js";
+import type { ServiceProbe } from "../store/postgres/service-probe.js";
 
 /**
  * How long a successful check of the root key counts, in milliseconds: each check may cost a call to a cloud service.

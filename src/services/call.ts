@@ -14,7 +14,7 @@ import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import type { NewCookie, Visit } from "../people/visit.js";
-import type { OrdinaryTransaction, Work } from "../store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
 /** An HTTP answer that tenant code wrote. */

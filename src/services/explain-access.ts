@@ -18,7 +18,7 @@ import { ROLES } from "../access/role.js";
 import { grantOfRole } from "../access/role-rights.js";
 import { invalid } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { OrdinaryTransaction } from "../store/transaction.js";
+import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { placeOfToken } from "../tokens/place.js";
 import { ruleDraft, showRule } from "./access-rules.js";

@@ -5,7 +5,7 @@ import { comparePositions, endOfLog, type FollowFilter, LogFollower, type Look }
 import { invalid } from "../base/fault.js";
 import { isUuidPosition, type Position, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { LogRow } from "../store/log-listing.js";
+import type { LogRow } from "../store/audit/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { showLogRow } from "./logs.js";
 import { type ServedStream, type StreamCall, serveStream } from "./served-stream.js";

@@ -4,7 +4,7 @@ import { ENTITY_TYPES } from "../audit/log-entry.js";
 import { prepareLogPage } from "../audit/log-page.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import type { LogRow } from "../store/log-listing.js";
+import type { LogRow } from "../store/audit/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { noDatabaseWork, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";

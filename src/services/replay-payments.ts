@@ -2,7 +2,7 @@ import type { RefundSchema, TransactionSchema } from "../../gen/cloakroom/v1/tra
 import { actorOf } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
 import { findPayment, type PaymentRight } from "../payments/payment-access.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
 import { uuidOf } from "./show.js";
 

@@ -4,7 +4,7 @@ import type { LogEntry } from "../audit/log-entry.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { setOwnProperty } from "../base/json.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import { findReplayedLeaf, findReplayedToken, type KeptToken, showReplayedToken } from "../tokens/replay.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson } from "../tokens/view.js";

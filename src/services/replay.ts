@@ -9,8 +9,8 @@ import {
 import { actorOf, type Caller } from "../access/caller.js";
 import { ALL, type EntityType, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** The context of a repeated request. */
 export interface ReplayContext {

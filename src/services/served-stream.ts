@@ -8,7 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { Caller } from "../access/caller.js";
-import type { OrdinaryTransaction, Work } from "../store/transaction.js";
+import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 
 /** One request to a method that sends many messages. */
 export interface StreamCall {

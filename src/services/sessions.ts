@@ -5,7 +5,7 @@ import { deniedWith } from "../access/refusal.js";
 import { createSession, deniedKind, isKeyOf, prepareAuthorization } from "../access/session.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";

@@ -1,19 +1,19 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./batch-limits.js";
-import type { BatchLoad } from "./batch-load.js";
-import { commitLookupIn } from "./commit-lookup.js";
-import type { ConnectOptions, DatabaseAddress, Sql } from "./connect.js";
-import { ConnectionSlot } from "./connection-slot.js";
-import { toStoreError } from "./database-error.js";
-import { probeDisk } from "./disk-probe.js";
-import { type DueKind, type DueMinute, listDue, listOldestDue } from "./due.js";
-import { Lease } from "./lease.js";
-import { RenewableConnection } from "./renewable-connection.js";
-import { probeService, type ServiceProbe } from "./service-probe.js";
-import type { Guard } from "./shared-transaction.js";
-import type { OrdinaryTransaction, Transaction, Work } from "./transaction.js";
-import { TransactionBatcher } from "./transaction-batcher.js";
+import { type DueKind, type DueMinute, listDue, listOldestDue } from "./jobs/due.js";
+import { Lease } from "./jobs/lease.js";
+import type { ConnectOptions, DatabaseAddress, Sql } from "./postgres/connect.js";
+import { ConnectionSlot } from "./postgres/connection-slot.js";
+import { toStoreError } from "./postgres/database-error.js";
+import { probeDisk } from "./postgres/disk-probe.js";
+import { RenewableConnection } from "./postgres/renewable-connection.js";
+import { probeService, type ServiceProbe } from "./postgres/service-probe.js";
+import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./transactions/batch-limits.js";
+import type { BatchLoad } from "./transactions/batch-load.js";
+import { commitLookupIn } from "./transactions/commit-lookup.js";
+import type { Guard } from "./transactions/shared-transaction.js";
+import type { OrdinaryTransaction, Transaction, Work } from "./transactions/transaction.js";
+import { TransactionBatcher } from "./transactions/transaction-batcher.js";
 
 export interface DatabaseOptions {
   readonly address: DatabaseAddress;

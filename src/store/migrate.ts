@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { distributeNewTables } from "./cluster/distribute.js";
-import { connect, type DatabaseAddress, type Sql } from "./connect.js";
-import { codeOf } from "./database-error.js";
-import { SCHEMA_LEASE, withLease } from "./lease.js";
-import { retryingLocks } from "./lock-retries.js";
-import { DatabaseSetupError, ensureRoles, quoteName } from "./roles.js";
+import { SCHEMA_LEASE, withLease } from "./jobs/lease.js";
+import { connect, type DatabaseAddress, type Sql } from "./postgres/connect.js";
+import { codeOf } from "./postgres/database-error.js";
+import { DatabaseSetupError, ensureRoles, quoteName } from "./postgres/roles.js";
+import { retryingLocks } from "./transactions/lock-retries.js";
 
 const FOLDER = join(import.meta.dirname, "migrations");
 const LEASE_SECONDS = 60;

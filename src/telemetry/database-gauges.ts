@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { BatchLoad } from "../store/batch-load.js";
 import type { Database } from "../store/database.js";
-import { DUE_KINDS } from "../store/due.js";
+import { DUE_KINDS } from "../store/jobs/due.js";
+import type { BatchLoad } from "../store/transactions/batch-load.js";
 import { keepFormerName } from "./former-names.js";
 
 // OpenTelemetry's names, with underscores.

@@ -7,8 +7,9 @@ import { isJsonObject, type Json } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
 import { open, SealBroken, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { noteDue } from "../store/due.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { noteDue } from "../store/jobs/due.js";
+import { deleteMessagesOf, insertMessage } from "../store/jobs/outbox.js";
 import {
   deleteInvitationRow,
   type InvitationRow,
@@ -18,10 +19,9 @@ import {
   lockInvitation,
   readInvitation,
   renewInvitation,
-} from "../store/invitations.js";
-import { isMemberAddress } from "../store/members.js";
-import { deleteMessagesOf, insertMessage } from "../store/outbox.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+} from "../store/people/invitations.js";
+import { isMemberAddress } from "../store/people/members.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { emailTerm } from "./profile.js";
 
 export type InvitationStatus = "PENDING" | "EXPIRED";

@@ -14,8 +14,13 @@ import {
   type WrappedTenantKey,
 } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
-import { unavailable } from "../store/database-error.js";
-import { insertTenantKeyIfMissing, listTenantKeys, type TenantKeyRow, wrappingRootKey } from "../store/tenant-keys.js";
+import { unavailable } from "../store/postgres/database-error.js";
+import {
+  insertTenantKeyIfMissing,
+  listTenantKeys,
+  type TenantKeyRow,
+  wrappingRootKey,
+} from "../store/tenancy/tenant-keys.js";
 
 /**
  * How long keys are used without checking the database. A check costs one query, because keys already known are not

@@ -5,9 +5,10 @@ import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Page } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { deleteInvitationsOf } from "../store/invitations.js";
-import { deleteMemberIdentities } from "../store/member-identities.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { deleteMessagesOf } from "../store/jobs/outbox.js";
+import { deleteInvitationsOf } from "../store/people/invitations.js";
+import { deleteMemberIdentities } from "../store/people/member-identities.js";
 import {
   deleteMemberRow,
   listMemberRows,
@@ -16,12 +17,11 @@ import {
   type MemberRow,
   readOwner,
   updateMemberRole,
-} from "../store/members.js";
-import { deleteMessagesOf } from "../store/outbox.js";
-import { deletePasskeysOf } from "../store/passkeys.js";
-import { deleteSignInsOf } from "../store/sign-ins.js";
-import { raiseAuthRevision } from "../store/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+} from "../store/people/members.js";
+import { deletePasskeysOf } from "../store/people/passkeys.js";
+import { deleteSignInsOf } from "../store/people/sign-ins.js";
+import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { isSealedWithPasskey, openProfile, type Profile, sealProfile } from "./profile.js";
 import { requireGivenRole } from "./role.js";
 

@@ -2,9 +2,9 @@ import type { Uuid } from "../base/ids.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { NAMES_PER_BATCH, type NamedRow, type NamesStatement } from "../store/named-listing.js";
-import type { Statement } from "../store/statement.js";
-import type { Transaction } from "../store/transaction.js";
+import { NAMES_PER_BATCH, type NamedRow, type NamesStatement } from "../store/statements/named-listing.js";
+import type { Statement } from "../store/statements/statement.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 export interface NameSearch extends PageRequest {
   /** Limits the search to these, if present. */

@@ -1,8 +1,8 @@
 import { OPERATOR } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
-import { writeLog } from "../store/audit-logs.js";
-import { setIncludedTokens } from "../store/tenants.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { setIncludedTokens } from "../store/tenancy/tenants.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /**
  * Sets how many monthly active tokens the tenant's plan includes; null uses the configured number. Returns whether the

@@ -4,13 +4,13 @@ import { notFound } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import { macOfClosing } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { forgetAllDue, noteDue } from "../store/due.js";
-import { deleteTenantKeys } from "../store/tenant-keys.js";
-import { REMOVALS } from "../store/tenant-rows.js";
-import { closeTenant } from "../store/tenants.js";
-import type { Transaction } from "../store/transaction.js";
+import { forgetAllDue, noteDue } from "../store/jobs/due.js";
+import { deleteTenantKeys } from "../store/tenancy/tenant-keys.js";
+import { REMOVALS } from "../store/tenancy/tenant-rows.js";
+import { closeTenant } from "../store/tenancy/tenants.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Rows per transaction. 500 rows with their terms took 35 ms on two cores. */
 const BATCH = 500;

@@ -12,7 +12,7 @@ import {
   type SealedRow,
   type SealedTable,
   sealedRowStatements,
-} from "../store/sealed-rows.js";
+} from "../store/tenancy/sealed-rows.js";
 import { BrokenRows } from "./broken-rows.js";
 
 /** Rows examined per transaction. Writing 500 sealed rows took 35 ms on two cores. */

@@ -2,8 +2,8 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { ROLES, type Role } from "../access/role.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
-import { writeLog } from "../store/audit-logs.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Every role but the OWNER's, which is given once, with the tenant. */
 const GIVEN_ROLES = ["ADMIN", "AUDITOR", "DEVELOPER"] as const satisfies readonly Role[];

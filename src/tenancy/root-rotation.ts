@@ -5,13 +5,18 @@ import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.
 import { createCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { rewrapTenantKey } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import type { Sql } from "../store/connect.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { DatabaseSetupError } from "../store/roles.js";
-import { forgetRootKey, listRootKeys, supersedeRootKeys } from "../store/root-keys.js";
-import { listTenantKeys, type Rewrapping, rewrapTenantKeyRow, type TenantKeyRow } from "../store/tenant-keys.js";
-import { listTenantIds } from "../store/tenants.js";
+import type { Sql } from "../store/postgres/connect.js";
+import { DatabaseSetupError } from "../store/postgres/roles.js";
+import { forgetRootKey, listRootKeys, supersedeRootKeys } from "../store/tenancy/root-keys.js";
+import {
+  listTenantKeys,
+  type Rewrapping,
+  rewrapTenantKeyRow,
+  type TenantKeyRow,
+} from "../store/tenancy/tenant-keys.js";
+import { listTenantIds } from "../store/tenancy/tenants.js";
 import { wrappedKeyOf } from "./keyring.js";
 
 export interface RootRotationParts {

@@ -5,10 +5,10 @@ import type { TenantId } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { generateTenantKey, ROTATED_PURPOSES, unwrapKeyVersions } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
+import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/due.js";
-import { DatabaseSetupError } from "../store/roles.js";
+import { noteDue } from "../store/jobs/due.js";
+import { DatabaseSetupError } from "../store/postgres/roles.js";
 import {
   deleteRetiredTenantKey,
   insertTenantKey,
@@ -16,8 +16,8 @@ import {
   listTenantKeys,
   retireTenantKey,
   wrappingRootKey,
-} from "../store/tenant-keys.js";
-import { raiseAuthRevision } from "../store/tenants.js";
+} from "../store/tenancy/tenant-keys.js";
+import { raiseAuthRevision } from "../store/tenancy/tenants.js";
 import type { BrokenRows } from "./broken-rows.js";
 import { type Keyring, wrappedKeyOf } from "./keyring.js";
 import { resealPass } from "./reseal.js";

@@ -1,6 +1,5 @@
 import { keyProof, sealedRights, sealSessionColumns } from "../access/sealed-rights.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { Transaction } from "../store/transaction.js";
 import {
   lockUnsealedApplications,
   lockUnsealedKeys,
@@ -8,7 +7,8 @@ import {
   putDefinition,
   putProof,
   putSessionRights,
-} from "../store/unsealed-access.js";
+} from "../store/access/unsealed-access.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /**
  * Seals the rows that decide access, in the transaction that gives a tenant its first keys which require such seals:

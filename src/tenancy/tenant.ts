@@ -4,9 +4,9 @@ import { mayGiveAnyRights } from "../access/role-rights.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
-import { writeLog } from "../store/audit-logs.js";
-import { lockTenant, readTenant, type TenantRow, updateTenant } from "../store/tenants.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { lockTenant, readTenant, type TenantRow, updateTenant } from "../store/tenancy/tenants.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { mergeSettings } from "./settings.js";
 
 export interface Tenant {

@@ -2,10 +2,10 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { monthOf } from "../base/month.js";
-import { writeLog } from "../store/audit-logs.js";
-import { readTenant } from "../store/tenants.js";
-import { activeInMonth, type TypeUsage, usageByType } from "../store/token-counts.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { readTenant } from "../store/tenancy/tenants.js";
+import { activeInMonth, type TypeUsage, usageByType } from "../store/tokens/token-counts.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** A tenant's resources and their use. */
 export interface Usage {

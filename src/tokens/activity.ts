@@ -1,7 +1,7 @@
 import { monthOf } from "../base/month.js";
-import { countActiveToken } from "../store/token-counts.js";
-import { markTokenActive } from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+import { countActiveToken } from "../store/tokens/token-counts.js";
+import { markTokenActive } from "../store/tokens/tokens.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Whether this read or use is the token's first in the month. */
 export function isFirstUse(tx: Transaction, activeMonth: string): boolean {

@@ -5,19 +5,19 @@ import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { monthOf } from "../base/month.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { noteDue } from "../store/due.js";
-import { countActiveToken, countToken } from "../store/token-counts.js";
-import { putCvc } from "../store/token-cvc.js";
-import { insertTerm } from "../store/token-terms.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { noteDue } from "../store/jobs/due.js";
+import { countActiveToken, countToken } from "../store/tokens/token-counts.js";
+import { putCvc } from "../store/tokens/token-cvc.js";
+import { insertTerm } from "../store/tokens/token-terms.js";
 import {
   findConflictingTokens,
   insertToken,
   insertTokenIfFree,
   type TokenRow,
   type TokenRowWithCvc,
-} from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/tokens/tokens.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { touch } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";

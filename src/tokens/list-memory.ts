@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { TokenKey } from "../store/token-selection.js";
+import type { TokenKey } from "../store/tokens/token-selection.js";
 
 /**
  * Totals above these are recounted only every 30 seconds: of a single index walk, and of compared keys, which take ten

@@ -4,9 +4,9 @@ import type { TokenPlace } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
-import { writeLog } from "../store/audit-logs.js";
-import { findToken } from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { findToken } from "../store/tokens/tokens.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { tokenType } from "./types/registry.js";
 

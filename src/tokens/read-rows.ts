@@ -1,7 +1,7 @@
 import type { Fault } from "../base/fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import { findToken, type TokenRowWithCvc } from "../store/tokens.js";
-import type { Transaction } from "../store/transaction.js";
+import { findToken, type TokenRowWithCvc } from "../store/tokens/tokens.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 
 const MB = 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { parentOrSelf } from "../access/container.js";
 import type { Grant } from "../access/grant.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { ScopeAlternative } from "../store/token-selection.js";
+import type { ScopeAlternative } from "../store/tokens/token-selection.js";
 import { containerTerm } from "./terms.js";
 
 /**

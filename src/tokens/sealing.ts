@@ -4,8 +4,8 @@ import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { BOUND_COLUMNS } from "../store/sealed-rows.js";
-import type { TokenRow, TokenRowWithCvc } from "../store/tokens.js";
+import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import type { TokenRow, TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
 

@@ -2,15 +2,15 @@ import type { Caller } from "../access/caller.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
-import { countTokenKeys, findExpired } from "../store/token-keys.js";
+import { countTokenKeys, findExpired } from "../store/tokens/token-keys.js";
 import {
   type KeyFilter,
   type KeySource,
   NONE_EXPIRED,
   type ScopeAlternative,
   type TokenSelection,
-} from "../store/token-selection.js";
-import type { Transaction } from "../store/transaction.js";
+} from "../store/tokens/token-selection.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { visibleScopes } from "./scope.js";
 import type { TokenFilter } from "./token-filter.js";
 

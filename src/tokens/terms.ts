@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type ContainerPath, withAncestors } from "../access/container.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { TermRow } from "../store/token-terms.js";
+import type { TermRow } from "../store/tokens/token-terms.js";
 
 /** The properties by which a token can be found. */
 export interface Findable {

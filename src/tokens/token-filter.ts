@@ -3,7 +3,7 @@ import { invalid } from "../base/fault.js";
 import { ANY_TIME, type TimeSpan } from "../base/time-span.js";
 import { readFingerprint } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { KeyFilter } from "../store/token-selection.js";
+import type { KeyFilter } from "../store/tokens/token-selection.js";
 import { conditionOf } from "./search/conditions.js";
 import { type Conjunction, type Literal, toConjunctions } from "./search/conjunctions.js";
 import { parseSearchQuery, type SearchExpression } from "./search/parse-query.js";

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../bas
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { Budget } from "../expressions/budget.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import type { Transaction } from "../store/transaction.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
 import { entityTypeOf } from "./entity.js";

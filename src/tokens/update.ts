@@ -7,12 +7,18 @@ import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { writeLog } from "../store/audit-logs.js";
-import { noteDue } from "../store/due.js";
-import { deleteCvc } from "../store/token-cvc.js";
-import { deleteTerm, insertTerm, type TermRow } from "../store/token-terms.js";
-import { findConflictingTokens, lockToken, type TokenRow, type TokenRowWithCvc, updateToken } from "../store/tokens.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transaction.js";
+import { writeLog } from "../store/audit/audit-logs.js";
+import { noteDue } from "../store/jobs/due.js";
+import { deleteCvc } from "../store/tokens/token-cvc.js";
+import { deleteTerm, insertTerm, type TermRow } from "../store/tokens/token-terms.js";
+import {
+  findConflictingTokens,
+  lockToken,
+  type TokenRow,
+  type TokenRowWithCvc,
+  updateToken,
+} from "../store/tokens/tokens.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { touch } from "./activity.js";
 import { dedupeOnto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";

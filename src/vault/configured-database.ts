@@ -1,12 +1,12 @@
 import type { Config } from "../settings/config.js";
-import { awaitDatabase, NO_WAIT, type StartupWait } from "../store/await-database.js";
-import { connect, type DatabaseAddress, type Sql } from "../store/connect.js";
 import {
   type EmbeddedDatabase,
   shareEmbeddedDatabase,
   startEmbeddedDatabase,
 } from "../store/embedded/embedded-database.js";
 import { pendingMigrations } from "../store/migrate.js";
+import { awaitDatabase, NO_WAIT, type StartupWait } from "../store/postgres/await-database.js";
+import { connect, type DatabaseAddress, type Sql } from "../store/postgres/connect.js";
 import {
   DatabaseSetupError,
   privilegedRole,
@@ -14,8 +14,8 @@ import {
   requireRoles,
   requireRolesOrRights,
   withoutPrivileges,
-} from "../store/roles.js";
-import { listTenantIds } from "../store/tenants.js";
+} from "../store/postgres/roles.js";
+import { listTenantIds } from "../store/tenancy/tenants.js";
 
 /**
  * The vault's user. `server` owns the embedded database. `command` uses it beside a running server, or starts it for

@@ -1,10 +1,10 @@
 import { createKeyFile, hasKeyFile, isFileKeyId, KeyFileError } from "../crypto/key-file.js";
 import { createCheckValue, matchesCheckValue, type RootKey } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
-import { connect, type DatabaseAddress } from "../store/connect.js";
-import { withLease } from "../store/lease.js";
-import { DatabaseSetupError } from "../store/roles.js";
-import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/root-keys.js";
+import { withLease } from "../store/jobs/lease.js";
+import { connect, type DatabaseAddress } from "../store/postgres/connect.js";
+import { DatabaseSetupError } from "../store/postgres/roles.js";
+import { insertRootKey, listRootKeys, type RootKeyRow } from "../store/tenancy/root-keys.js";
 import type { KeyInShares, Unseal } from "./unsealing.js";
 
 /** If a process dies while it creates the root key, the lease blocks others for this long. */

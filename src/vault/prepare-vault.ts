@@ -9,8 +9,8 @@ import {
   distribute,
   distributionStatements,
 } from "../store/cluster/distribute.js";
-import type { DatabaseAddress } from "../store/connect.js";
 import { migrate } from "../store/migrate.js";
+import type { DatabaseAddress } from "../store/postgres/connect.js";
 import { addressesOf, awaitBoth, checkRole, privilegedLogins, requireMigrated } from "./configured-database.js";
 import { openRootKey } from "./open-root-key.js";
 import { sharesOnInput } from "./unsealing.js";

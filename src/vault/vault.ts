@@ -3,11 +3,11 @@ import type { RootKey } from "../crypto/root-key.js";
 import { RootKeys } from "../crypto/root-keys.js";
 import type { Config } from "../settings/config.js";
 import { requireOneHolder } from "../settings/root-key-holder.js";
-import { NO_WAIT } from "../store/await-database.js";
-import type { DatabaseAddress } from "../store/connect.js";
 import { type Database, openDatabase, splitConnections } from "../store/database.js";
 import type { EmbeddedDatabase } from "../store/embedded/embedded-database.js";
 import { migrate } from "../store/migrate.js";
+import { NO_WAIT } from "../store/postgres/await-database.js";
+import type { DatabaseAddress } from "../store/postgres/connect.js";
 import { Keyring } from "../tenancy/keyring.js";
 import {
   addressesOf,

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLoadShedder } from "../../src/api/load-shedder.js";
-import { unavailable } from "../../src/store/database-error.js";
+import { unavailable } from "../../src/store/postgres/database-error.js";
 
 const OVERLOADED = "key_of_an_overloading_tenant";
 

@@ -3,8 +3,8 @@ import { readChain, signEnd } from "../../src/audit/chain.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { macOfMinute, NO_SEAL } from "../../src/crypto/log-seal.js";
 import { newRowDigest } from "../../src/crypto/row-digest.js";
-import { closeLog, insertSeal, moveChainEnd } from "../../src/store/audit-seals.js";
-import { cellsOf, readRawLog } from "../../src/store/raw-log.js";
+import { closeLog, insertSeal, moveChainEnd } from "../../src/store/audit/audit-seals.js";
+import { cellsOf, readRawLog } from "../../src/store/audit/raw-log.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;

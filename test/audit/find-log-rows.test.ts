@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findLogRows } from "../../src/audit/find-log-rows.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import type { TenantId } from "../../src/base/ids.js";
-import { writeLog } from "../../src/store/audit-logs.js";
-import type { LogFilter, LogPlace } from "../../src/store/log-listing.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
+import type { LogFilter, LogPlace } from "../../src/store/audit/log-listing.js";
 import { type Ledger, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;

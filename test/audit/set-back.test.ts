@@ -4,7 +4,7 @@ import { LogClock } from "../../src/audit/log-clock.js";
 import type { SealParts } from "../../src/audit/seal-log.js";
 import { setBackLog } from "../../src/audit/set-back-log.js";
 import { type TenantId, VAULT } from "../../src/base/ids.js";
-import { readLogSnapshot } from "../../src/store/log-snapshot.js";
+import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 const HOUR = 60 * MINUTE;

@@ -6,8 +6,8 @@ import { lastClosable, sealUntilNow } from "../../src/audit/proven-until.js";
 import { type ExportVerdict, verifyExport } from "../../src/audit/verify-export.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { fingerprintOf, logSigningKey } from "../../src/crypto/log-signing.js";
-import { closeLog } from "../../src/store/audit-seals.js";
-import { readLogSnapshot } from "../../src/store/log-snapshot.js";
+import { closeLog } from "../../src/store/audit/audit-seals.js";
+import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;

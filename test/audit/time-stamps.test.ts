@@ -9,8 +9,8 @@ import { readCertificates } from "../../src/crypto/time-stamp.js";
 import { logStampsJob } from "../../src/jobs/log-stamps.js";
 import { timeStampAuthority } from "../../src/server/time-stamp-authority.js";
 import { readTimeStamps } from "../../src/settings/time-stamps.js";
-import { readStamp } from "../../src/store/audit-anchors.js";
-import { readLogSnapshot } from "../../src/store/log-snapshot.js";
+import { readStamp } from "../../src/store/audit/audit-anchors.js";
+import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 import { createStampAuthority, type StampAuthority } from "./support/stamp-authority.js";
 

@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/settings/config.js";
-import { connect, type Sql } from "../../src/store/connect.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { openVault } from "../../src/vault/vault.js";
 import type { BenchServer } from "./bench-server.js";
 import { Tally } from "./load.js";

@@ -6,7 +6,7 @@ import { logEntry } from "../../src/audit/log-entry.js";
 import { sealLog } from "../../src/audit/seal-log.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
-import { writeLog } from "../../src/store/audit-logs.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { openVault } from "../../src/vault/vault.js";
 import { cloakroom } from "../support/command.js";
 import { newTenant } from "../support/tenant.js";

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEY_PURPOSES } from "../../src/crypto/tenant-keys.js";
-import { connect, type Sql } from "../../src/store/connect.js";
-import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
+import { SEALED_TABLES } from "../../src/store/tenancy/sealed-rows.js";
 import { cloakroom, cloakroomFed, killedBefore } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";

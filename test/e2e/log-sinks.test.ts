@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { isTenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
-import { writeLog } from "../../src/store/audit-logs.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { openVault } from "../../src/vault/vault.js";
 import { cloakroom } from "../support/command.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { KEY_PURPOSES } from "../../src/crypto/tenant-keys.js";
-import { connect } from "../../src/store/connect.js";
+import { connect } from "../../src/store/postgres/connect.js";
 import { cloakroom, cloakroomFed, killedBefore } from "../support/command.js";
 import { KMS_KEYS, startKms } from "../support/kms-server.js";
 import { newDirectory } from "../support/new-directory.js";

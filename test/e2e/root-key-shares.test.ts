@@ -5,7 +5,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connect, type Sql } from "../../src/store/connect.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { createAuthority } from "../egress/certificates.js";
 import { cloakroom, cloakroomFed, killedBefore } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
 import type { RunningServer } from "../../src/server/running-server.js";
 import { readConfig } from "../../src/settings/config.js";
-import { connect, type Sql } from "../../src/store/connect.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { cloakroom } from "../support/command.js";
 import { asTenant } from "../support/databases.js";
 import { nextLink } from "../support/mail.js";

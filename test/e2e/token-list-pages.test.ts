@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
-import { connect, type Sql } from "../../src/store/connect.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
 import { asTenant } from "../support/databases.js";
 import { type RestClient, restClient } from "../support/rest.js";

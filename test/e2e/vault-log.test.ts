@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/settings/config.js";
-import { connect } from "../../src/store/connect.js";
+import { connect } from "../../src/store/postgres/connect.js";
 import { openVault } from "../../src/vault/vault.js";
 import { cloakroom } from "../support/command.js";
 import { copyMigratedData } from "../support/migrated-data.js";

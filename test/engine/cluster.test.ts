@@ -2,8 +2,8 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
-import { connect, type Sql } from "../../src/store/connect.js";
 import { migrate } from "../../src/store/migrate.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { cloakroom } from "../support/command.js";
 import { newDirectory } from "../support/new-directory.js";
 import { restClient } from "../support/rest.js";

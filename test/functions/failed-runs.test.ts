@@ -7,7 +7,7 @@ import { type FailedRunParts, FailedRuns } from "../../src/functions/failed-runs
 import type { TenantFunction } from "../../src/functions/function-runner.js";
 import { failed, type RunOutcome } from "../../src/sandbox/run.js";
 import { readConfig } from "../../src/settings/config.js";
-import { FAILED_RUNS_KEPT, listFailedRuns } from "../../src/store/failed-runs.js";
+import { FAILED_RUNS_KEPT, listFailedRuns } from "../../src/store/functions/failed-runs.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";

@@ -6,7 +6,7 @@ import { PersonAuthenticator } from "../../src/people/person-authenticator.js";
 import { createOperatorLink, redeemLink } from "../../src/people/sign-in-link.js";
 import type { Visit } from "../../src/people/visit.js";
 import { readConfig } from "../../src/settings/config.js";
-import { readOwner } from "../../src/store/members.js";
+import { readOwner } from "../../src/store/people/members.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
 import { openStored, type Stored } from "../support/stored.js";
 import { newTenant } from "../support/tenant.js";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listNodeTables } from "../../src/store/cluster/table-placements.js";
-import { connect, type Sql } from "../../src/store/connect.js";
 import { migrate } from "../../src/store/migrate.js";
-import { SEALED_TABLES } from "../../src/store/sealed-rows.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
+import { SEALED_TABLES } from "../../src/store/tenancy/sealed-rows.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { tenantTables } from "./support/samples.js";
 

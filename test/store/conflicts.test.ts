@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { StaleAuthorization, UniqueViolation } from "../../src/store/database-error.js";
-import { defineStatement } from "../../src/store/statement.js";
-import { raiseAuthRevision, readTenant } from "../../src/store/tenants.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import { StaleAuthorization, UniqueViolation } from "../../src/store/postgres/database-error.js";
+import { defineStatement } from "../../src/store/statements/statement.js";
+import { raiseAuthRevision, readTenant } from "../../src/store/tenancy/tenants.js";
+import type { Transaction } from "../../src/store/transactions/transaction.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { FIRST_REVISION, insertAndLog, openFixture, together, transactionsOf } from "./support/batcher-fixture.js";

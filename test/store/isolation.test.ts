@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TenantId } from "../../src/base/ids.js";
-import { connect } from "../../src/store/connect.js";
-import { defineStatement } from "../../src/store/statement.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { defineStatement } from "../../src/store/statements/statement.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { type BatcherFixture, openFixture } from "./support/batcher-fixture.js";
 import { insertSamples, tenantTables } from "./support/samples.js";

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
-import { connect, type Sql } from "../../src/store/connect.js";
-import { Lease, withLease } from "../../src/store/lease.js";
+import { Lease, withLease } from "../../src/store/jobs/lease.js";
 import { migrate, pendingMigrations } from "../../src/store/migrate.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type TenantId } from "../../src/base/ids.js";
-import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
-import { insertToken, type TokenRow } from "../../src/store/tokens.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import { findTokenLogged, loggedTokenQuery } from "../../src/store/audit/logged-reads.js";
+import { insertToken, type TokenRow } from "../../src/store/tokens/tokens.js";
+import type { Transaction } from "../../src/store/transactions/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { type BatcherFixture, insertAndLog, openFixture, together, transactionsOf } from "./support/batcher-fixture.js";
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { text } from "../../src/store/parameter.js";
-import { lockedRead } from "../../src/store/row-lock.js";
+import { text } from "../../src/store/statements/parameter.js";
+import { lockedRead } from "../../src/store/transactions/row-lock.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { FIRST_REVISION, insertAndLog, openFixture, transactionsOf } from "./support/batcher-fixture.js";

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { NO_CONTEXT } from "../../src/audit/audit-context.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { newUuid } from "../../src/base/ids.js";
-import { writeLog } from "../../src/store/audit-logs.js";
-import { findApplicationKey, findApplicationRights } from "../../src/store/credentials.js";
-import { noteDue } from "../../src/store/due.js";
+import { findApplicationKey, findApplicationRights } from "../../src/store/access/credentials.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
+import { findTokenLogged, loggedTokenQuery } from "../../src/store/audit/logged-reads.js";
+import { noteDue } from "../../src/store/jobs/due.js";
 import {
   dropExpiredIdempotencyKey,
   findIdempotencyKey,
   insertIdempotencyKey,
-} from "../../src/store/idempotency-keys.js";
-import { findTokenLogged, loggedTokenQuery } from "../../src/store/logged-reads.js";
-import { defineStatement } from "../../src/store/statement.js";
-import { countActiveToken, countToken } from "../../src/store/token-counts.js";
-import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
-import { deleteTerm, insertTerm } from "../../src/store/token-terms.js";
+} from "../../src/store/jobs/idempotency-keys.js";
+import { defineStatement } from "../../src/store/statements/statement.js";
+import { countActiveToken, countToken } from "../../src/store/tokens/token-counts.js";
+import { deleteCvc, putCvc } from "../../src/store/tokens/token-cvc.js";
+import { deleteTerm, insertTerm } from "../../src/store/tokens/token-terms.js";
 import {
   deleteTokenRow,
   findConflictingTokens,
@@ -24,8 +24,8 @@ import {
   markTokenActive,
   type TokenRow,
   updateToken,
-} from "../../src/store/tokens.js";
-import type { OrdinaryTransaction } from "../../src/store/transaction.js";
+} from "../../src/store/tokens/tokens.js";
+import type { OrdinaryTransaction } from "../../src/store/transactions/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { openFixture, together } from "./support/batcher-fixture.js";
 

@@ -2,20 +2,20 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { findSession, findSessionByNonce } from "../../src/store/access/sessions.js";
+import { listLogRows } from "../../src/store/audit/log-listing.js";
+import { deleteLogBefore } from "../../src/store/audit/raw-log.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
-import { findIdempotencyKey } from "../../src/store/idempotency-keys.js";
-import { listLogRows } from "../../src/store/log-listing.js";
-import { deleteLogBefore } from "../../src/store/raw-log.js";
-import { findSession, findSessionByNonce } from "../../src/store/sessions.js";
-import { countTokenKeys, listTokenKeys } from "../../src/store/token-keys.js";
+import { findIdempotencyKey } from "../../src/store/jobs/idempotency-keys.js";
+import { countTokenKeys, listTokenKeys } from "../../src/store/tokens/token-keys.js";
 import {
   type KeySource,
   NONE_EXPIRED,
   type ScopeAlternative,
   type TokenSelection,
-} from "../../src/store/token-selection.js";
-import { findToken, markTokenActive } from "../../src/store/tokens.js";
-import type { Transaction } from "../../src/store/transaction.js";
+} from "../../src/store/tokens/token-selection.js";
+import { findToken, markTokenActive } from "../../src/store/tokens/tokens.js";
+import type { Transaction } from "../../src/store/transactions/transaction.js";
 import type { Conjunction, Literal } from "../../src/tokens/search/conjunctions.js";
 import { findMatches } from "../../src/tokens/search/find-matches.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";

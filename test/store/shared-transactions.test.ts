@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
-import { deleteApplication, insertApplication } from "../../src/store/applications.js";
-import { deleteMessagesOf, insertMessage } from "../../src/store/outbox.js";
-import { deleteCvc, putCvc } from "../../src/store/token-cvc.js";
-import type { TokenRow } from "../../src/store/tokens.js";
-import type { Transaction } from "../../src/store/transaction.js";
+import { deleteApplication, insertApplication } from "../../src/store/access/applications.js";
+import { deleteMessagesOf, insertMessage } from "../../src/store/jobs/outbox.js";
+import { deleteCvc, putCvc } from "../../src/store/tokens/token-cvc.js";
+import type { TokenRow } from "../../src/store/tokens/tokens.js";
+import type { Transaction } from "../../src/store/transactions/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 import { openFixture, together } from "./support/batcher-fixture.js";
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
-import { defineStatement } from "../../src/store/statement.js";
+import { defineStatement } from "../../src/store/statements/statement.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 /** A list that takes the database this many seconds. */

@@ -1,4 +1,4 @@
-import type { Sql } from "../../src/store/connect.js";
+import type { Sql } from "../../src/store/postgres/connect.js";
 
 /**
  * Gives a database a movable clock: new connections find `now()` and `clock_timestamp()` in its own schema before those

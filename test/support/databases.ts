@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantId } from "../../src/base/ids.js";
-import { connect, type Sql } from "../../src/store/connect.js";
 import { type EmbeddedDatabase, startEmbeddedDatabase } from "../../src/store/embedded/embedded-database.js";
 import { migrate } from "../../src/store/migrate.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { copyMigratedData } from "./migrated-data.js";
 import { newDirectory } from "./new-directory.js";
 

@@ -2,8 +2,8 @@ import { inject } from "vitest";
 import type { Role } from "../../src/access/role.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { isTenantId, newUuid } from "../../src/base/ids.js";
-import { writeLog } from "../../src/store/audit-logs.js";
-import { insertMember } from "../../src/store/members.js";
+import { writeLog } from "../../src/store/audit/audit-logs.js";
+import { insertMember } from "../../src/store/people/members.js";
 import { emailTerm, sealProfile } from "../../src/tenancy/profile.js";
 import { type TestTenant, withVault } from "./tenant.js";
 

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { connect, type Sql } from "../../src/store/connect.js";
 import { installedPackage } from "../../src/store/embedded/bundled-postgres.js";
 import { createDataDirectory, type DataLocation, locateData } from "../../src/store/embedded/data-location.js";
 import { findPostgres } from "../../src/store/embedded/find-postgres.js";
 import type { PostgresPrograms } from "../../src/store/embedded/postgres-programs.js";
 import { childEnvironment } from "../../src/store/embedded/server-settings.js";
-import { quoteName } from "../../src/store/roles.js";
+import { connect, type Sql } from "../../src/store/postgres/connect.js";
+import { quoteName } from "../../src/store/postgres/roles.js";
 import { newDirectory } from "./new-directory.js";
 
 export interface ClusterOptions {

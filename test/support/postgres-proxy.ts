@@ -1,6 +1,6 @@
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import type { DatabaseAddress } from "../../src/store/connect.js";
+import type { DatabaseAddress } from "../../src/store/postgres/connect.js";
 import { FrameReader } from "./postgres-frames.js";
 
 type LocalAddress = Exclude<DatabaseAddress, { readonly url: string }>;

@@ -1,7 +1,7 @@
 import { inject } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/settings/config.js";
-import { connect } from "../../src/store/connect.js";
+import { connect } from "../../src/store/postgres/connect.js";
 import { openVault } from "../../src/vault/vault.js";
 import { tenantTables } from "../store/support/samples.js";
 

@@ -3,7 +3,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
 import { tenantRemovalJob } from "../../src/jobs/tenant-removal.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
-import { noteDue } from "../../src/store/due.js";
+import { noteDue } from "../../src/store/jobs/due.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { removeRows } from "../../src/tenancy/remove-tenant.js";
 import { insertSamples, tenantTables } from "../store/support/samples.js";

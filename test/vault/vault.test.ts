@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { systemClock } from "../../src/base/clock.js";
 import { createKeyFile } from "../../src/crypto/key-file.js";
 import { readConfig } from "../../src/settings/config.js";
-import { connect } from "../../src/store/connect.js";
 import { pendingMigrations } from "../../src/store/migrate.js";
+import { connect } from "../../src/store/postgres/connect.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { initVault } from "../../src/vault/prepare-vault.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";

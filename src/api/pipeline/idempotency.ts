@@ -8,7 +8,7 @@ import { isProof } from "../../crypto/keyed-hash.js";
 import { open, seal } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ServedReplay } from "../../services/replay.js";
-import { noteDue } from "../../store/due.js";
+import { noteDue } from "../../store/jobs/due.js";
 import {
   completeKey,
   dropExpiredIdempotencyKey,
@@ -16,8 +16,8 @@ import {
   type IdempotencyRow,
   insertIdempotencyKey,
   insertKeyInFlight,
-} from "../../store/idempotency-keys.js";
-import type { Transaction } from "../../store/transaction.js";
+} from "../../store/jobs/idempotency-keys.js";
+import type { Transaction } from "../../store/transactions/transaction.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

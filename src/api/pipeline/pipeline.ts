@@ -8,7 +8,7 @@ import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { NewCookie } from "../../people/visit.js";
 import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../../services/call.js";
 import { fieldChecksOf } from "../../services/field-checks.js";
-import { StaleAuthorization } from "../../store/database-error.js";
+import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
 import type { Visits } from "../browser/visits.js";

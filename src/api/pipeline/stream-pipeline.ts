@@ -1,7 +1,7 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { Fault } from "../../base/fault.js";
 import type { ServedStream } from "../../services/served-stream.js";
-import { StaleAuthorization } from "../../store/database-error.js";
+import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import { type Admission, type AdmissionParts, createAdmission, type MethodAdmission } from "../admission/admission.js";
 import { compileValidation } from "./validation.js";
 

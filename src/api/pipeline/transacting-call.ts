@@ -5,8 +5,8 @@ import type { Uuid } from "../../base/ids.js";
 import type { Visit } from "../../people/visit.js";
 import type { Call, ExternalOperation, Reply } from "../../services/call.js";
 import type { Database, Transactions } from "../../store/database.js";
-import { LockTimeout, UniqueViolation } from "../../store/database-error.js";
-import type { OrdinaryTransaction, Transaction, Work } from "../../store/transaction.js";
+import { LockTimeout, UniqueViolation } from "../../store/postgres/database-error.js";
+import type { OrdinaryTransaction, Transaction, Work } from "../../store/transactions/transaction.js";
 import type { RequestHead } from "../request/request-head.js";
 import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
 

@@ -5,7 +5,7 @@ import {
   lockSimulatorPayment,
   readSimulatorPayment,
   updateSimulatorPayment,
-} from "../../store/simulator-payments.js";
+} from "../../store/payments/simulator-payments.js";
 import { type Page, readPage, writePage } from "./ledger.js";
 
 /** The simulator's books, in the database: they outlive the process, so reconciliation can look payments up. */

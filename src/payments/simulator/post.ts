@@ -1,7 +1,7 @@
 import { newUuid, type TenantId } from "../../base/ids.js";
-import { readConnection } from "../../store/connections.js";
 import type { Database } from "../../store/database.js";
-import { readPayment } from "../../store/payments.js";
+import { readConnection } from "../../store/payments/connections.js";
+import { readPayment } from "../../store/payments/payments.js";
 import type { Keyring } from "../../tenancy/keyring.js";
 import { uuidFrom, writeAddress } from "../addresses.js";
 import { connectionOf } from "../connection.js";

@@ -1,8 +1,8 @@
 import { invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { lockThreeDSSession, updateThreeDSSession } from "../../store/three-ds-sessions.js";
-import type { OrdinaryTransaction } from "../../store/transaction.js";
+import { lockThreeDSSession, updateThreeDSSession } from "../../store/payments/three-ds-sessions.js";
+import type { OrdinaryTransaction } from "../../store/transactions/transaction.js";
 import { numericOf } from "../currency.js";
 import type { ThreeDSData } from "../payment-request.js";
 import { openSession, sealSession, THREE_DS_VERSION } from "./session.js";

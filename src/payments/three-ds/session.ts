@@ -2,8 +2,8 @@ import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import { boundTo, open, type SealedPlace, seal } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { BOUND_COLUMNS } from "../../store/sealed-rows.js";
-import type { ThreeDSSessionRow } from "../../store/three-ds-sessions.js";
+import type { ThreeDSSessionRow } from "../../store/payments/three-ds-sessions.js";
+import { BOUND_COLUMNS } from "../../store/tenancy/sealed-rows.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
 

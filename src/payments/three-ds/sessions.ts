@@ -5,16 +5,16 @@ import { Fault, invalid, notFound } from "../../base/fault.js";
 import { newUuid, type Uuid } from "../../base/ids.js";
 import { isJsonObject, type JsonObject } from "../../base/json.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import { writeLog } from "../../store/audit-logs.js";
-import { noteDue } from "../../store/due.js";
+import { writeLog } from "../../store/audit/audit-logs.js";
+import { noteDue } from "../../store/jobs/due.js";
 import {
   insertThreeDSSession,
   lockThreeDSSession,
   readThreeDSSession,
   updateThreeDSSession,
-} from "../../store/three-ds-sessions.js";
-import { findToken } from "../../store/tokens.js";
-import type { OrdinaryTransaction, Transaction } from "../../store/transaction.js";
+} from "../../store/payments/three-ds-sessions.js";
+import { findToken } from "../../store/tokens/tokens.js";
+import type { OrdinaryTransaction, Transaction } from "../../store/transactions/transaction.js";
 import { touch } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";

@@ -1,4 +1,4 @@
-import type { Sql } from "../connect.js";
+import type { Sql } from "../postgres/connect.js";
 
 export interface NodeAnswer<Answer> {
   readonly id: number;

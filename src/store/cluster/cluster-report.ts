@@ -1,5 +1,5 @@
-import { connect, type DatabaseAddress, type Sql } from "../connect.js";
-import type { TableUse } from "../disk-use.js";
+import type { TableUse } from "../catalogue/disk-use.js";
+import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
 import { askNodes } from "./ask-nodes.js";
 import { type Cluster, type ClusterNode, findCluster } from "./find-cluster.js";
 import { findLoginProblems, NODE_ROLES } from "./node-roles.js";

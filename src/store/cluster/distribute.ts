@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { connect, type DatabaseAddress, type Sql } from "../connect.js";
-import { SCHEMA_LEASE, withLease } from "../lease.js";
-import { retryingLocks } from "../lock-retries.js";
-import { DatabaseSetupError } from "../roles.js";
+import { SCHEMA_LEASE, withLease } from "../jobs/lease.js";
+import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+import { DatabaseSetupError } from "../postgres/roles.js";
+import { retryingLocks } from "../transactions/lock-retries.js";
 import { askNodes } from "./ask-nodes.js";
 import { type DistributionSteps, distributionSteps, type MoveStep, statementsOf } from "./distribution-steps.js";
 import { type Cluster, findCluster, requireCluster } from "./find-cluster.js";

@@ -1,4 +1,4 @@
-import { quoteName } from "../roles.js";
+import { quoteName } from "../postgres/roles.js";
 import { DISTRIBUTION_COLUMN, FIRST_TABLE, type TablePlacement } from "./table-placements.js";
 
 /** Moves a table to the nodes in one transaction. */

@@ -1,5 +1,5 @@
-import type { Sql } from "../connect.js";
-import { DatabaseSetupError } from "../roles.js";
+import type { Sql } from "../postgres/connect.js";
+import { DatabaseSetupError } from "../postgres/roles.js";
 
 /** A Citus cluster, as its coordinator describes it. */
 export interface Cluster {

@@ -1,6 +1,6 @@
-import { connect, type DatabaseAddress, type DatabaseRole, type Sql } from "../connect.js";
-import { codeOf } from "../database-error.js";
-import { DatabaseSetupError } from "../roles.js";
+import { connect, type DatabaseAddress, type DatabaseRole, type Sql } from "../postgres/connect.js";
+import { codeOf } from "../postgres/database-error.js";
+import { DatabaseSetupError } from "../postgres/roles.js";
 import { askNodes } from "./ask-nodes.js";
 
 /** The roles that run statements. The coordinator logs in to the nodes as these roles. */

@@ -1,5 +1,5 @@
-import type { Sql } from "../connect.js";
-import { listStoredTables } from "../stored-tables.js";
+import { listStoredTables } from "../catalogue/stored-tables.js";
+import type { Sql } from "../postgres/connect.js";
 
 /** The distribution column of tenant tables. It keeps all rows of a tenant on one node. */
 export const DISTRIBUTION_COLUMN = "tenant_id";

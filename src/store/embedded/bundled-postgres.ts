@@ -4,7 +4,7 @@ import { cp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { isUsable, type PostgresPrograms, probePrograms, type Unusable } from "./postgres-programs.js";
 import type { ServerAccount } from "./server-account.js";
 

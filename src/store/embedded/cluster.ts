@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, chown, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import { mayEnter, runsAsRoot, type ServerAccount } from "./server-account.js";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { clusterIn, majorsIn } from "./cluster.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import {

@@ -1,4 +1,4 @@
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 
 /** Keeps the embedded database from running. The message is for the operator: what is wrong, and what to do next. */
 export class EmbeddedDatabaseError extends Error {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import type { ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import type { ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";

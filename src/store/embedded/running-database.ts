@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { installedPackage, removeOldCopies } from "./bundled-postgres.js";
 import { assertMajor, type Cluster, clusterIn, majorsIn, readPassword, repairPermissions } from "./cluster.js";
 import { createCluster, DATABASE, ROLE } from "./create-cluster.js";

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 
 /** The operating-system account that runs PostgreSQL. It is never root: initdb and postgres refuse uid 0. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { chown, mkdtemp, readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { codeOf } from "../database-error.js";
+import { codeOf } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import { inaccessibleParent, ownAccount, type ServerAccount } from "./server-account.js";
 

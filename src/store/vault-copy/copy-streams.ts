@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { Sql } from "../connect.js";
+import type { Sql } from "../postgres/connect.js";
 
 /**
  * The rows of a query in the text format of PostgreSQL's COPY, in pieces. The connection's next statement may follow

@@ -1,10 +1,10 @@
 import { type Hmac, timingSafeEqual } from "node:crypto";
 import { VAULT } from "../../base/ids.js";
-import type { Sql } from "../connect.js";
-import { codeOf } from "../database-error.js";
-import { quoteName } from "../roles.js";
-import { noteSplit } from "../root-keys.js";
-import { listStoredTables, type StoredTable } from "../stored-tables.js";
+import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
+import type { Sql } from "../postgres/connect.js";
+import { codeOf } from "../postgres/database-error.js";
+import { quoteName } from "../postgres/roles.js";
+import { noteSplit } from "../tenancy/root-keys.js";
 import { copyIn } from "./copy-streams.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
 import type { Unpacked } from "./unpacked.js";

@@ -1,8 +1,8 @@
 import { type TenantId, VAULT } from "../../base/ids.js";
-import type { Sql } from "../connect.js";
-import { activeTenants } from "../operator-tenants.js";
-import { quoteName } from "../roles.js";
-import { listStoredTables, type StoredTable } from "../stored-tables.js";
+import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
+import type { Sql } from "../postgres/connect.js";
+import { quoteName } from "../postgres/roles.js";
+import { activeTenants } from "../tenancy/operator-tenants.js";
 import { copyOut } from "./copy-streams.js";
 import { SECTION_END } from "./format.js";
 

@@ -3,7 +3,7 @@ import { type Fault, invalid } from "../../base/fault.js";
 import { isUuid } from "../../base/ids.js";
 import { readFingerprint } from "../../crypto/keyed-hash.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
-import type { TokenTest } from "../../store/token-search.js";
+import type { TokenTest } from "../../store/tokens/token-search.js";
 import { containerTerm, indexTerm, metadataTerm } from "../terms.js";
 import { tokenTypes } from "../types/registry.js";
 import { dateSpan, rangeSpan } from "./date-span.js";

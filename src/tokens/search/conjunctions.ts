@@ -1,5 +1,5 @@
 import { invalid } from "../../base/fault.js";
-import type { TokenTest } from "../../store/token-search.js";
+import type { TokenTest } from "../../store/tokens/token-search.js";
 import type { SearchCondition } from "./conditions.js";
 
 /** One way to meet a condition: each test, by its number, must hold or must not hold. */

@@ -6,9 +6,9 @@ import {
   type FoundKeys,
   searchTokenKeys,
   type TokenSource,
-} from "../../store/token-search.js";
-import type { ScopeAlternative } from "../../store/token-selection.js";
-import type { Transaction } from "../../store/transaction.js";
+} from "../../store/tokens/token-search.js";
+import type { ScopeAlternative } from "../../store/tokens/token-selection.js";
+import type { Transaction } from "../../store/transactions/transaction.js";
 import type { Conjunction } from "./conjunctions.js";
 import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
 

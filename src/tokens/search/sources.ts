@@ -1,6 +1,6 @@
 import { ANY_TIME, intersectSpans, type TimeSpan } from "../../base/time-span.js";
-import type { TokenSource, TokenTest } from "../../store/token-search.js";
-import type { ScopeAlternative } from "../../store/token-selection.js";
+import type { TokenSource, TokenTest } from "../../store/tokens/token-search.js";
+import type { ScopeAlternative } from "../../store/tokens/token-selection.js";
 import type { Conjunction } from "./conjunctions.js";
 
 /** Alternative sources: each one contains all tokens of a conjunction, or of a part of a scope. */

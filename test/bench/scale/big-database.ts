@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { connect } from "../../../src/store/connect.js";
+import { connect } from "../../../src/store/postgres/connect.js";
 import { PostgresCluster } from "../../support/postgres-cluster.js";
 import { type BenchServer, startBenchServer } from "../bench-server.js";
 

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../src/store/connect.js";
+import type { Sql } from "../../../src/store/postgres/connect.js";
 import { say } from "../table.js";
 
 /** Terms of more tokens than this are types, containers and common values: copies share them. */

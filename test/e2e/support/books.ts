@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { isTenantId, type TenantId } from "../../../src/base/ids.js";
-import { connect, type DatabaseAddress, type Sql } from "../../../src/store/connect.js";
+import { connect, type DatabaseAddress, type Sql } from "../../../src/store/postgres/connect.js";
 import { asTenant } from "../../support/databases.js";
 
 /** The number of a tenant's rows, and of those that are inconsistent. */

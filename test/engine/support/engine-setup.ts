@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { connect, type DatabaseAddress, type Sql } from "../../../src/store/connect.js";
+import { connect, type DatabaseAddress, type Sql } from "../../../src/store/postgres/connect.js";
 import { createAuthority } from "../../egress/certificates.js";
 import { cloakroom } from "../../support/command.js";
 import { newDirectory } from "../../support/new-directory.js";

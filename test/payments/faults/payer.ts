@@ -10,9 +10,9 @@ import { chooseFormula, createConnection } from "../../../src/payments/connectio
 import { Connectors } from "../../../src/payments/connectors.js";
 import { providerHttp } from "../../../src/payments/provider-http.js";
 import { readConfig } from "../../../src/settings/config.js";
-import { connect, type Sql } from "../../../src/store/connect.js";
-import { noteCheck } from "../../../src/store/connections.js";
-import type { OrdinaryTransaction, Work } from "../../../src/store/transaction.js";
+import { noteCheck } from "../../../src/store/payments/connections.js";
+import { connect, type Sql } from "../../../src/store/postgres/connect.js";
+import type { OrdinaryTransaction, Work } from "../../../src/store/transactions/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
 import { DEFAULT_SETTINGS } from "../../../src/tenancy/settings.js";
 import { openVault, type Vault } from "../../../src/vault/vault.js";

@@ -1,5 +1,5 @@
-import { boundQuery, boundWrite } from "../../../src/store/bound-statement.js";
-import { text, time } from "../../../src/store/parameter.js";
+import { boundQuery, boundWrite } from "../../../src/store/statements/bound-statement.js";
+import { text, time } from "../../../src/store/statements/parameter.js";
 
 /** The simplest thing that a tenant can store: a named row. `due` has room for it, and no other row has that time. */
 export const ROW_TIME = new Date("2001-01-01T00:00:00Z");

@@ -1,5 +1,5 @@
 import type { TenantId } from "../../../src/base/ids.js";
-import type { Sql } from "../../../src/store/connect.js";
+import type { Sql } from "../../../src/store/postgres/connect.js";
 import type { TestDatabase } from "../../support/databases.js";
 
 /** All tables whose rows belong to tenants. */

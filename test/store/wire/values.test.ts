@@ -1,7 +1,18 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Uuid } from "../../../src/base/ids.js";
-import { bigint, boolean, bytes, date, integer, json, text, texts, time, uuid } from "../../../src/store/parameter.js";
+import {
+  bigint,
+  boolean,
+  bytes,
+  date,
+  integer,
+  json,
+  text,
+  texts,
+  time,
+  uuid,
+} from "../../../src/store/statements/parameter.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { openSession, type WireSession } from "./support/wire-session.js";
 

@@ -1,6 +1,6 @@
-import type { DatabaseAddress } from "../../../../src/store/connect.js";
-import { type Engine, openConnection } from "../../../../src/store/open-connection.js";
-import type { Parameter } from "../../../../src/store/parameter.js";
+import type { DatabaseAddress } from "../../../../src/store/postgres/connect.js";
+import { type Engine, openConnection } from "../../../../src/store/postgres/open-connection.js";
+import type { Parameter } from "../../../../src/store/statements/parameter.js";
 import { type Columns, columnKindsOf, type ReadRow } from "../../../../src/store/wire/columns.js";
 import type { Connection, Execution, StepEnd } from "../../../../src/store/wire/connection.js";
 import type { MessageWriter } from "../../../../src/store/wire/message-writer.js";

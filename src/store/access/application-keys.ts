@@ -1,0 +1,107 @@
+import type { Uuid } from "../../base/ids.js";
+import { offsetOf, type PageRequest } from "../../base/page.js";
+import { boundQuery, boundWrite } from "../statements/bound-statement.js";
+import { definePage } from "../statements/counted-page.js";
+import { bytes, uuid } from "../statements/parameter.js";
+import { readRow, writeRow } from "../statements/single-row.js";
+import type { Columns } from "../wire/columns.js";
+
+export interface ApplicationKeyRow {
+  readonly id: Uuid;
+  readonly application_id: Uuid;
+  readonly created_by: Uuid | null;
+  readonly created_at: Date;
+}
+
+export interface NewApplicationKey {
+  readonly id: Uuid;
+  readonly application_id: Uuid;
+  readonly key_hash: Buffer;
+  /** Null if the tenant's keys are older than the sealing of application keys. */
+  readonly proof: Buffer | null;
+  readonly created_by: Uuid | null;
+}
+
+export const insertApplicationKey = boundWrite<NewApplicationKey>({
+  table: "application_keys",
+  sql: `
+    insert into application_keys (tenant_id, id, application_id, key_hash, proof, created_by, created_at)
+    values (:tenant, :id, :application_id, :key_hash, :proof, :created_by, :now)`,
+  parameters: {
+    id: uuid(({ id }) => id),
+    application_id: uuid(({ application_id }) => application_id),
+    key_hash: bytes(({ key_hash }) => key_hash),
+    proof: bytes(({ proof }) => proof),
+    created_by: uuid(({ created_by }) => created_by),
+  },
+  sortKey: ({ id }) => id,
+});
+
+const readKeyRow = (column: Columns): ApplicationKeyRow => ({
+  id: column.uuid(),
+  application_id: column.uuid(),
+  created_by: column.uuidOrNull(),
+  created_at: column.time(),
+});
+
+/** All keys of an application, oldest first. */
+export const keysOfApplication = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
+  table: "application_keys",
+  kind: "read",
+  sql: `
+    select id, application_id, created_by, created_at from application_keys
+    where tenant_id = :tenant and application_id = :application_id order by created_at, id`,
+  parameters: { application_id: uuid((id) => id) },
+  sortKey: (id) => id,
+  row: readKeyRow,
+  answers: (rows) => rows,
+});
+
+export interface ApplicationKeyListing extends PageRequest {
+  readonly applicationId: Uuid;
+}
+
+/** A page, newest first. */
+export const listApplicationKeyRows = definePage<ApplicationKeyListing, ApplicationKeyRow>({
+  table: "application_keys",
+  sortKey: ({ applicationId }) => applicationId,
+  pair(sql, tenantId, listing) {
+    const wanted = sql`tenant_id = ${tenantId} and application_id = ${listing.applicationId}`;
+    return {
+      total: sql`select count(*) as total from application_keys where ${wanted}`,
+      rows: sql`
+        select id, application_id, created_by, created_at from application_keys where ${wanted}
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    };
+  },
+});
+
+export interface KeyPlace {
+  readonly applicationId: Uuid;
+  readonly id: Uuid;
+}
+
+const PLACE = {
+  application_id: uuid<KeyPlace>(({ applicationId }) => applicationId),
+  id: uuid<KeyPlace>(({ id }) => id),
+};
+
+export const readApplicationKey = readRow<KeyPlace, ApplicationKeyRow>({
+  table: "application_keys",
+  sql: `
+    select id, application_id, created_by, created_at from application_keys
+    where tenant_id = :tenant and application_id = :application_id and id = :id`,
+  parameters: PLACE,
+  sortKey: ({ id }) => id,
+  row: readKeyRow,
+});
+
+/** Returns whether the key existed. */
+export const deleteApplicationKey = writeRow<KeyPlace>({
+  table: "application_keys",
+  sql: `
+    delete from application_keys
+    where tenant_id = :tenant and application_id = :application_id and id = :id returning 1`,
+  parameters: PLACE,
+  sortKey: ({ id }) => id,
+});

@@ -1,0 +1,75 @@
+import type { Uuid } from "../../base/ids.js";
+import type { JsonObject } from "../../base/json.js";
+import { boundQuery } from "../statements/bound-statement.js";
+import { bytes, uuid } from "../statements/parameter.js";
+import type { Columns } from "../wire/columns.js";
+import type { RightsColumns } from "./applications.js";
+
+/** The rights of a key, read in one row. */
+export interface CredentialRow extends RightsColumns {
+  readonly revision: number;
+  readonly settings: JsonObject;
+  readonly application_id: Uuid;
+}
+
+/** The rights of a key, and its id. */
+export interface KeyCredentialRow extends CredentialRow {
+  readonly key_id: Uuid;
+  readonly key_hash: Buffer;
+  readonly proof: Buffer | null;
+}
+
+const COLUMNS = `
+  t.auth_revision as revision, t.settings, a.id as application_id, a.type, a.definition, a.name, a.permissions, a.rules`;
+
+function readCredentials(column: Columns): CredentialRow {
+  return {
+    revision: column.integer(),
+    settings: column.jsonObject(),
+    application_id: column.uuid(),
+    type: column.text(),
+    definition: column.bytesOrNull(),
+    name: column.text(),
+    permissions: column.texts(),
+    rules: column.jsonObjects(),
+  };
+}
+
+/**
+ * Reads the rights of an application, whichever key it has. Returns null if it does not exist or its tenant is not
+ * active.
+ */
+export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, CredentialRow>({
+  table: "applications",
+  kind: "read",
+  sql: `
+    select ${COLUMNS}
+    from applications a
+    join tenants t on t.tenant_id = a.tenant_id and t.state = 'active'
+    where a.tenant_id = :tenant and a.id = :id`,
+  parameters: { id: uuid((id) => id) },
+  sortKey: (id) => id,
+  row: readCredentials,
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** Finds the application of a key by the key's hash. Returns null if it does not exist or its tenant is not active. */
+export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, KeyCredentialRow>({
+  table: "application_keys",
+  kind: "read",
+  sql: `
+    select ${COLUMNS}, k.id as key_id, k.key_hash, k.proof
+    from application_keys k
+    join applications a on a.tenant_id = k.tenant_id and a.id = k.application_id
+    join tenants t on t.tenant_id = k.tenant_id and t.state = 'active'
+    where k.tenant_id = :tenant and k.key_hash = :key_hash`,
+  parameters: { key_hash: bytes((hash) => hash) },
+  sortKey: (hash) => hash.toString("hex"),
+  row: (column) => ({
+    ...readCredentials(column),
+    key_id: column.uuid(),
+    key_hash: column.bytes(),
+    proof: column.bytesOrNull(),
+  }),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});

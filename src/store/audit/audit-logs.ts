@@ -1,0 +1,128 @@
+import type { Uuid } from "../../base/ids.js";
+import { MINUTE_MS, noteDue } from "../jobs/due.js";
+import { boundWrite } from "../statements/bound-statement.js";
+import { inet, text, uuid } from "../statements/parameter.js";
+import type { Transaction } from "../transactions/transaction.js";
+
+/** The actor of a log row, and the key or session that it used. */
+export interface LoggedActor {
+  readonly id: Uuid;
+  readonly type: string;
+  readonly keyId: Uuid | undefined;
+}
+
+/** The request that a log row is about. */
+export interface LoggedRequest {
+  readonly address: string | undefined;
+  readonly client: string | undefined;
+  readonly traceId: Uuid | undefined;
+  readonly reason: string | undefined;
+  readonly via: { readonly type: string; readonly id: Uuid | undefined } | undefined;
+  readonly destinationHost: string | undefined;
+}
+
+/** A log row to write. It gets the transaction's time. */
+export interface LogRowDraft {
+  readonly id: Uuid;
+  readonly actor: LoggedActor | undefined;
+  readonly context: LoggedRequest;
+  readonly entityType: string;
+  readonly entityId: string;
+  readonly operation: string;
+  readonly message: string;
+  readonly outcome: string;
+  readonly code: string | undefined;
+  readonly transform: string | undefined;
+}
+
+/** The cause of a log row: its actor, and the request. */
+export type LoggedBy = Pick<LogRowDraft, "actor" | "context">;
+
+/** The columns that {@link LOGGED_REQUEST} fills. */
+export const REQUEST_COLUMNS =
+  "actor_id, actor_type, key_id, source_ip, client, trace_id, destination_host, via_type, via_id, reason";
+
+/** Parameters of a statement that writes log rows, with the names of {@link REQUEST_COLUMNS}. */
+export const LOGGED_REQUEST = {
+  actor_id: uuid<LoggedBy>(({ actor }) => actor?.id ?? null),
+  actor_type: text<LoggedBy>(({ actor }) => actor?.type ?? null),
+  key_id: uuid<LoggedBy>(({ actor }) => actor?.keyId ?? null),
+  source_ip: inet<LoggedBy>(({ context }) => context.address ?? null),
+  client: text<LoggedBy>(({ context }) => context.client ?? null),
+  trace_id: uuid<LoggedBy>(({ context }) => context.traceId ?? null),
+  destination_host: text<LoggedBy>(({ context }) => context.destinationHost ?? null),
+  via_type: text<LoggedBy>(({ context }) => context.via?.type ?? null),
+  via_id: uuid<LoggedBy>(({ context }) => context.via?.id ?? null),
+  reason: text<LoggedBy>(({ context }) => context.reason ?? null),
+};
+
+const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
+  table: "audit_logs",
+  isAtCommit: true,
+  sql: `
+    insert into audit_logs (
+      tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, code, transform, ${REQUEST_COLUMNS}
+    )
+    values {(
+      :tenant, :now, :id, :entity_type, :entity_id, :operation, :message, :outcome, :code, :transform,
+      :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason
+    )}`,
+  parameters: {
+    ...LOGGED_REQUEST,
+    id: uuid(({ id }) => id),
+    entity_type: text(({ entityType }) => entityType),
+    entity_id: text(({ entityId }) => entityId),
+    operation: text(({ operation }) => operation),
+    message: text(({ message }) => message),
+    outcome: text(({ outcome }) => outcome),
+    code: text(({ code }) => code ?? null),
+    transform: text(({ transform }) => transform ?? null),
+  },
+  sortKey: ({ id }) => id,
+});
+
+/**
+ * Fails in a closed minute. Otherwise it keeps the minute open until the transaction ends, because closing locks the
+ * same row for update. It comes last, to hold the lock for little more than the commit. ln(0) raises an error that no
+ * other statement raises.
+ */
+const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
+  table: "audit_logs",
+  isAtCommit: true,
+  position: "last",
+  sql: `
+    select ln((audit_closed_until is null or audit_closed_until <= :now)::int) from tenants
+    where tenant_id = :tenant for key share`,
+  parameters: {},
+  sortKey: () => "",
+  combine: () => ["once"],
+});
+
+/** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
+export const SEALED_AFTER_MS = 2 * MINUTE_MS;
+
+/** Writes a log row in the transaction of its effect. The row can serve as the marker of an unknown commit. */
+export function writeLog(tx: Transaction, draft: LogRowDraft): void {
+  tx.enqueue(INSERT_LOG_ROW, draft);
+  expectLogRows(tx);
+  tx.markCommit({ createdAt: tx.now, id: draft.id });
+}
+
+/**
+ * Writes a row of the vault's own log. Its chain seals each row by an entry of its own, in the same transaction: it has
+ * no minutes.
+ */
+export function writeVaultLog(tx: Transaction, draft: LogRowDraft): void {
+  tx.enqueue(INSERT_LOG_ROW, draft);
+  tx.markCommit({ createdAt: tx.now, id: draft.id });
+}
+
+/**
+ * Notes that the minute must be sealed. Every transaction that writes log rows calls this, whichever statement writes
+ * them.
+ */
+export function expectLogRows(tx: Transaction): void {
+  tx.enqueue(REQUIRE_OPEN_MINUTE, "once");
+  tx.markLogged();
+  if (tx.isFirstInMinute) noteDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
+}

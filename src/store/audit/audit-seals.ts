@@ -1,0 +1,176 @@
+import type { TenantId, Uuid } from "../../base/ids.js";
+import type { LogDueKind, StampDueKind } from "../jobs/due.js";
+import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
+
+/** A stored entry of a chain: the seal of a minute, or a mark. */
+export interface SealRow {
+  /** `minute`, or the kind of mark. */
+  readonly kind: string;
+  /** The layout of the entry. */
+  readonly version: number;
+  /** The layout of the digest over the minute's rows; 1 for marks. */
+  readonly digest_version: number;
+  /** The first moment of the minute, or the time of the mark. */
+  readonly window_start: Date;
+  readonly number: number;
+  readonly row_count: number;
+  readonly digest: Buffer;
+  readonly previous: Buffer;
+  readonly key_version: number;
+  readonly mac: Buffer;
+  readonly sealed_at: Date;
+  /** The tenant whose seal an attestation names. Set only in attestations. */
+  readonly subject: Uuid | null;
+  /** The signed text. Null in entries of earlier releases, and in the vault's own chain. */
+  readonly signed_body: string | null;
+  readonly signature: Buffer | null;
+}
+
+/** An entry to be stored. */
+export type NewSeal = Omit<SealRow, "sealed_at">;
+
+/** The stored end of a tenant's chain. */
+export interface EndRow {
+  readonly number: number;
+  readonly last_mac: Buffer;
+  readonly kept_from: Date | null;
+  readonly key_version: number;
+  readonly mac: Buffer;
+  readonly attested_number: number | null;
+  readonly attested_mac: Buffer | null;
+  readonly attested_at: Date | null;
+}
+
+export interface Closing {
+  /** After the commit, no row gets a time before this. */
+  readonly until: Date;
+  /** The database's clock must have reached this time. */
+  readonly notBefore: Date;
+}
+
+/**
+ * Closes a tenant's log up to a moment. Waits for the transactions that hold the tenant's row, so no row before that
+ * moment is in flight after the commit. Returns false if it is too early by the database's clock: a server whose clock
+ * is ahead must not close a minute that others still write into.
+ */
+export const closeLog = defineStatement<Closing, boolean, unknown>({
+  table: "tenants",
+  kind: "write",
+  sortKey: ({ until }) => until.toISOString(),
+  queries: (sql, tenantId, closings) =>
+    closings.flatMap(({ until, notBefore }) => [
+      sql`select 1 from tenants where tenant_id = ${tenantId} for update`,
+      sql`
+        update tenants set audit_closed_until = greatest(coalesce(audit_closed_until, ${until}), ${until})
+        where tenant_id = ${tenantId} and now() >= ${notBefore} returning 1`,
+    ]),
+  answers: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
+});
+
+export const SEAL_COLUMNS =
+  "kind, version, digest_version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
+
+/** The last entry of the chain. */
+export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [
+    sql`
+      select ${sql.unsafe(SEAL_COLUMNS)}
+      from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+});
+
+/** The text of the last signed entry. */
+export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [
+    sql`
+      select signed_body from audit_seals
+      where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
+});
+
+/** The entry with a number. */
+export const readSeal = defineStatement<number, SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: String,
+  queries: (sql, tenantId, numbers) =>
+    numbers.map(
+      (number) => sql`
+        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** The latest attestation of a tenant, from the vault's own chain. */
+export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow>({
+  table: "audit_seals",
+  kind: "read",
+  sortKey: (subject) => subject,
+  queries: (sql, tenantId, subjects) =>
+    subjects.map(
+      (subject) => sql`
+        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+        where tenant_id = ${tenantId} and subject = ${subject} order by number desc limit 1`,
+    ),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+export const END_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
+
+export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
+  table: "audit_heads",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [sql`select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+});
+
+/** Fails with a unique violation if the number is taken. */
+export const insertSeal = defineWrite<NewSeal>({
+  table: "audit_seals",
+  sortKey: ({ number }) => String(number).padStart(16, "0"),
+  queries: (sql, tenantId, seals, at) =>
+    inSizes(seals, (piece) => {
+      const rows = piece.map((seal) => ({ tenant_id: tenantId, ...seal, sealed_at: at }));
+      return sql`insert into audit_seals ${sql(rows)}`;
+    }),
+});
+
+export interface EndMove {
+  /** The MAC of the end to replace. Absent: the chain has no end yet. */
+  readonly before: Buffer | undefined;
+  readonly end: EndRow;
+}
+
+/** Replaces the end of the chain. Returns whether it was still the one that the caller read. */
+export const moveChainEnd = defineStatement<EndMove, boolean, unknown>({
+  table: "audit_heads",
+  kind: "write",
+  sortKey: ({ end }) => String(end.number),
+  queries: (sql, tenantId, moves) =>
+    moves.map(({ before, end }) =>
+      before
+        ? sql`update audit_heads set ${sql({ ...end })} where tenant_id = ${tenantId} and mac = ${before} returning 1`
+        : sql`insert into audit_heads ${sql({ tenant_id: tenantId, ...end })} on conflict do nothing returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
+export const forgetLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({
+  table: "due",
+  sortKey: ({ kind }) => kind,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ kind, minute }) => sql`
+        delete from due where tenant_id = ${tenantId} and kind = ${kind} and due_at <= ${minute}`,
+    ),
+});

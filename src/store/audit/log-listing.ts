@@ -1,0 +1,161 @@
+import type { Uuid } from "../../base/ids.js";
+import { defineStatement, type SqlTag } from "../statements/statement.js";
+
+export interface LogRow {
+  readonly id: Uuid;
+  readonly created_at: Date;
+  readonly actor_id: Uuid | null;
+  readonly actor_type: string | null;
+  readonly entity_type: string;
+  readonly entity_id: string;
+  readonly operation: string;
+  readonly message: string;
+  readonly key_id: Uuid | null;
+  readonly source_ip: string | null;
+  readonly client: string | null;
+  readonly trace_id: Uuid | null;
+  readonly outcome: string | null;
+  readonly code: string | null;
+  readonly transform: string | null;
+  readonly destination_host: string | null;
+  readonly via_type: string | null;
+  readonly via_id: Uuid | null;
+  readonly reason: string | null;
+}
+
+/** Conditions on log rows. An absent one is not checked. */
+export interface LogFilter {
+  /** Rows with any of these types. */
+  readonly entityTypes?: readonly string[] | undefined;
+  readonly entityId?: string | undefined;
+  /** created_at greater than or equal to this. */
+  readonly from?: Date | undefined;
+  /** created_at less than this. */
+  readonly until?: Date | undefined;
+  readonly actorId?: Uuid | undefined;
+  readonly keyId?: Uuid | undefined;
+  readonly outcome?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly transform?: string | undefined;
+  readonly traceId?: Uuid | undefined;
+  readonly destinationHost?: string | undefined;
+  /** An address, or a network with its prefix length. */
+  readonly sourceIp?: string | undefined;
+  readonly client?: string | undefined;
+  readonly code?: string | undefined;
+  readonly viaId?: Uuid | undefined;
+  readonly hasReason?: boolean | undefined;
+}
+
+/** The place of a row in the order of the log. */
+export interface LogPlace {
+  readonly createdAt: Date;
+  readonly id: string;
+}
+
+export interface LogListing extends LogFilter {
+  /** Rows older than this one. */
+  readonly after: LogPlace | undefined;
+  /** This row and newer ones. Absent: no limit. */
+  readonly last?: LogPlace | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/**
+ * The conditions of a filter besides its entity types.
+ * A refused outcome has its literal condition too: the partial index serves no parameter.
+ */
+function conditionsOf(sql: SqlTag, filter: LogFilter) {
+  const { entityId, from, until, actorId, keyId, outcome, operation, transform } = filter;
+  const { traceId, destinationHost, sourceIp, client, code, viaId, hasReason } = filter;
+  const isRefused = outcome !== undefined && outcome !== "allowed";
+  return sql`
+    ${entityId === undefined ? sql`` : sql`and l.entity_id = ${entityId}`}
+    ${from ? sql`and l.created_at >= ${from}` : sql``}
+    ${until ? sql`and l.created_at < ${until}` : sql``}
+    ${actorId === undefined ? sql`` : sql`and l.actor_id = ${actorId}`}
+    ${keyId === undefined ? sql`` : sql`and l.key_id = ${keyId}`}
+    ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
+    ${outcome === undefined ? sql`` : sql`and l.outcome = ${outcome}`}
+    ${operation === undefined ? sql`` : sql`and l.operation = ${operation}`}
+    ${transform === undefined ? sql`` : sql`and l.transform = ${transform}`}
+    ${traceId === undefined ? sql`` : sql`and l.trace_id = ${traceId}`}
+    ${destinationHost === undefined ? sql`` : sql`and l.destination_host = ${destinationHost}`}
+    ${sourceIp === undefined ? sql`` : sql`and l.source_ip <<= ${sourceIp}::text::inet`}
+    ${client === undefined ? sql`` : sql`and l.client = ${client}`}
+    ${code === undefined ? sql`` : sql`and l.code = ${code}`}
+    ${viaId === undefined ? sql`` : sql`and l.via_id = ${viaId}`}
+    ${hasReason === undefined ? sql`` : sql`and (l.reason is not null) = ${hasReason}`}`;
+}
+
+/** Newest first. Filters that can match old rows only have an index that ends in (created_at, id), which avoids a sort. */
+export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow>({
+  table: "audit_logs",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, listings) =>
+    listings.map(({ entityTypes, after, last, offset, limit, ...filter }) => {
+      const { entityId } = filter;
+      const columns = sql`
+        l.id, l.created_at, l.actor_id, l.actor_type, l.entity_type, l.entity_id, l.operation, l.message, l.key_id,
+        host(l.source_ip) as source_ip, l.client, l.trace_id, l.outcome, l.code, l.transform, l.destination_host, l.via_type,
+        l.via_id, l.reason`;
+      const matching = sql`
+        from audit_logs l
+        where l.tenant_id = ${tenantId} ${conditionsOf(sql, filter)}
+          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
+          ${last ? sql`and (l.created_at, l.id) >= (${last.createdAt}, ${last.id}::uuid)` : sql``}`;
+      const newestFirst = sql`order by l.created_at desc, l.id desc`;
+      const page = sql`limit ${limit} offset ${offset}`;
+      if (entityTypes === undefined) return sql`select ${columns} ${matching} ${newestFirst} ${page}`;
+      const [only] = entityTypes;
+      if (entityTypes.length === 1) {
+        return sql`select ${columns} ${matching} and l.entity_type = ${only ?? ""} ${newestFirst} ${page}`;
+      }
+      if (entityId !== undefined || last !== undefined) {
+        return sql`select ${columns} ${matching} and l.entity_type = any(${[...entityTypes]}) ${newestFirst} ${page}`;
+      }
+      // Merges the newest rows of each type. One scan for several types follows no index order and would sort all their
+      // rows.
+      return sql`
+        select l.* from unnest(${[...entityTypes]}::text[]) wanted (entity_type)
+        cross join lateral (
+          select ${columns} ${matching} and l.entity_type = wanted.entity_type collate "C"
+          ${newestFirst} limit ${offset + limit}
+        ) l
+        ${newestFirst} ${page}`;
+    }),
+  answers: (rows) => rows,
+});
+
+/** Rows that one index holds together: those of one value of one field, or all, in a range of time. */
+export interface LogStretch {
+  readonly by: Pick<LogFilter, "entityId" | "actorId" | "keyId" | "destinationHost"> & {
+    readonly entityType?: string | undefined;
+    /** Rows with a refused outcome alone. */
+    readonly isRefused?: boolean;
+  };
+  readonly from: Date | undefined;
+  readonly until: Date | undefined;
+  readonly after: LogPlace | undefined;
+  readonly rows: number;
+}
+
+/** The last of a number of rows, newest first; null if there are fewer. It reads the index alone where it can. */
+export const endOfStretch = defineStatement<LogStretch, LogPlace | null, LogPlace>({
+  table: "audit_logs",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, stretches) =>
+    stretches.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
+      return sql`
+        select l.created_at as "createdAt", l.id from audit_logs l
+        where l.tenant_id = ${tenantId} ${conditionsOf(sql, { ...by, from, until })}
+          ${entityType === undefined ? sql`` : sql`and l.entity_type = ${entityType}`}
+          ${isRefused ? sql`and l.outcome <> 'allowed'` : sql``}
+          ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
+        order by l.created_at desc, l.id desc limit 1 offset ${rows - 1}`;
+    }),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});

@@ -1,0 +1,29 @@
+import { boundQuery } from "../statements/bound-statement.js";
+import { text, time } from "../statements/parameter.js";
+import { writeRow } from "../statements/single-row.js";
+
+/** The beginning of an outage of a part of the log. */
+export interface OutageRow {
+  readonly part: string;
+  readonly since: Date;
+}
+
+/** Returns whether the outage is new. */
+export const insertOutage = writeRow<OutageRow>({
+  table: "log_outages",
+  sql: `
+    insert into log_outages (tenant_id, part, since) values (:tenant, :part, :since) on conflict do nothing returning 1`,
+  parameters: { part: text(({ part }) => part), since: time(({ since }) => since) },
+  sortKey: ({ part }) => part,
+});
+
+/** Ends the current outage and returns its beginning; null if no outage was recorded. */
+export const deleteOutage = boundQuery<string, Date | null, Date>({
+  table: "log_outages",
+  kind: "write",
+  sql: "delete from log_outages where tenant_id = :tenant and part = :part returning since",
+  parameters: { part: text((part) => part) },
+  sortKey: (part) => part,
+  row: (column) => column.time(),
+  answers: (rows) => rows.map(([since]) => since ?? null),
+});

@@ -1,0 +1,82 @@
+import type { Uuid } from "../../base/ids.js";
+import { boundQuery } from "../statements/bound-statement.js";
+import { text, uuid } from "../statements/parameter.js";
+import type { Statement } from "../statements/statement-batch.js";
+import { byId, LIVE_CODE, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc } from "../tokens/tokens.js";
+import type { Transaction } from "../transactions/transaction.js";
+import { expectLogRows, LOGGED_REQUEST, type LoggedBy, REQUEST_COLUMNS } from "./audit-logs.js";
+
+/** A token to read, with what the log row says, which is written if the token exists. */
+export interface LoggedRead extends LoggedBy {
+  readonly id: string;
+  readonly logId: Uuid;
+  /** How the token is shown. */
+  readonly transform: string;
+}
+
+export type LoggedTokenQuery = Statement<LoggedRead, TokenRowWithCvc | undefined>;
+
+/**
+ * Makes a statement that finds tokens and logs the reads at once. It writes no row for a token that it does not find.
+ * @param messages fixed log messages by token type.
+ */
+export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedTokenQuery {
+  const message = [...messages]
+    .map(([type, words]) => `when '${type}' then '${words.replaceAll("'", "''")}'`)
+    .join(" ");
+  return boundQuery<LoggedRead, TokenRowWithCvc | undefined, TokenRowWithCvc>({
+    table: "tokens",
+    position: "first",
+    kind: "write",
+    sql: `
+      with found as materialized (
+        select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.log_id, wanted.transform, ${REQUEST_COLUMNS}
+        from (values {(
+          :id, :log_id, :transform,
+          :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason
+        )}) wanted (id, log_id, transform, ${REQUEST_COLUMNS})
+        cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
+        where t.expires_at is null or t.expires_at > :now
+      ), logged as (
+        insert into audit_logs (
+          tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, transform, ${REQUEST_COLUMNS}
+        )
+        select :tenant, :now, log_id, type, id, 'read', case type ${message} end, 'allowed', transform, ${REQUEST_COLUMNS}
+        from found
+      )
+      select id, type, data, attributes, containers, fingerprint, dedupe_key, expires_at, expires_at_text, revision,
+        active_month, created_by, created_at, modified_by, modified_at, cvc
+      from found`,
+    parameters: {
+      id: text(({ id }) => id),
+      log_id: uuid(({ logId }) => logId),
+      transform: text(({ transform }) => transform),
+      ...LOGGED_REQUEST,
+    },
+    sortKey: ({ id }) => id,
+    row: readTokenRow,
+    answers: (rows, reads) =>
+      byId(
+        rows,
+        reads.map(({ id }) => id),
+      ),
+  });
+}
+
+/**
+ * Whether the engine supports {@link findTokenLogged}. Citus (13.0.5, coordinator and two workers) refuses rows that a
+ * select inserts into a table with row-level security: "COPY FROM not supported".
+ */
+export function canFindLogged({ engine }: Transaction): boolean {
+  return engine === "postgresql";
+}
+
+/** Finds a token and logs the read, in one trip if the transaction has no other query. */
+export function findTokenLogged(
+  tx: Transaction,
+  query: LoggedTokenQuery,
+  read: LoggedRead,
+): Promise<TokenRowWithCvc | undefined> {
+  expectLogRows(tx);
+  return tx.queryLast(query, read);
+}

@@ -1,0 +1,126 @@
+import { type Cell, CURRENT_DIGEST, type DigestVersion } from "../../crypto/row-digest.js";
+import { defineStatement } from "../statements/statement.js";
+
+/** A log row as the digest reads it. */
+export interface RawLogRow {
+  /** created_at in microseconds since the epoch: the full stored precision, which a Date cannot hold. */
+  readonly micros: string;
+  readonly id: string;
+  readonly actor_id: Cell;
+  readonly actor_type: Cell;
+  readonly entity_type: string;
+  readonly entity_id: string;
+  readonly operation: string;
+  readonly message: string;
+  readonly key_id: Cell;
+  readonly source_ip: Cell;
+  readonly client: Cell;
+  readonly trace_id: Cell;
+  readonly outcome: Cell;
+  readonly code: Cell;
+  readonly transform: Cell;
+  readonly destination_host: Cell;
+  readonly via_type: Cell;
+  readonly via_id: Cell;
+  readonly reason: Cell;
+  /** The number of the mark that set the row's minute aside. */
+  readonly set_aside: number | null;
+}
+
+/** Selects rows without a mark, rows of one mark, or all rows. */
+export type Strand = "main" | number | "all";
+
+export interface RawLogRange {
+  readonly strand: Strand;
+  readonly from: Date | undefined;
+  /** created_at less than this. Absent: no limit. */
+  readonly until: Date | undefined;
+  /** Rows after this one. */
+  readonly after: Pick<RawLogRow, "micros" | "id"> | undefined;
+  readonly limit: number;
+}
+
+/** The columns of a row that each layout covers, in the order of the digest. */
+const DIGESTED = {
+  1: ["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"],
+  2: [
+    ...["micros", "id", "actor_id", "actor_type", "entity_type", "entity_id", "operation", "message"],
+    ...["key_id", "source_ip", "client", "trace_id", "outcome", "code", "transform", "destination_host"],
+    ...["via_type", "via_id", "reason"],
+  ],
+} as const;
+
+/** The cells of a row that a layout covers, in the order of the digest. */
+export function cellsOf(row: RawLogRow, version: DigestVersion): readonly Cell[] {
+  return DIGESTED[version].map((column) => row[column]);
+}
+
+/** Whether a row has something that a layout does not cover. */
+export function exceedsLayout(row: RawLogRow, version: DigestVersion): boolean {
+  const covered: readonly string[] = DIGESTED[version];
+  return DIGESTED[CURRENT_DIGEST].some((column) => !covered.includes(column) && row[column] !== null);
+}
+
+/** A query text and its parameters, for any client. */
+export function rawLogText(tenantId: string, { strand, from, until, after, limit }: RawLogRange) {
+  const values: (string | number | Date)[] = [tenantId, limit];
+  const behind = (value: string | number | Date) => `$${values.push(value)}`;
+  const conditions = [
+    "tenant_id = $1::uuid",
+    ...strandCondition(strand, behind),
+    ...(from ? [`created_at >= ${behind(from)}`] : []),
+    ...(until ? [`created_at < ${behind(until)}`] : []),
+    ...(after
+      ? [
+          `(created_at, id) > (timestamptz 'epoch' + ${behind(after.micros)}::text::bigint * interval '1 microsecond', ${behind(after.id)}::uuid)`,
+        ]
+      : []),
+  ];
+  const text = `
+    select (extract(epoch from created_at) * 1000000)::bigint::text as micros, id, actor_id, actor_type, entity_type,
+      entity_id, operation, message, key_id, host(source_ip) as source_ip, client, trace_id, outcome, code, transform,
+      destination_host, via_type, via_id, reason, set_aside
+    from audit_logs where ${conditions.join(" and ")}
+    order by created_at, id limit $2::int`;
+  return { text, values };
+}
+
+function strandCondition(strand: Strand, behind: (value: number) => string): readonly string[] {
+  if (strand === "all") return [];
+  return [strand === "main" ? "set_aside is null" : `set_aside = ${behind(strand)}::bigint`];
+}
+
+/** Log rows in the form that is digested, oldest first. */
+export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], RawLogRow>({
+  table: "audit_logs",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId, ranges) =>
+    ranges.map((range) => {
+      const { text, values } = rawLogText(tenantId, range);
+      return sql.unsafe(text, values);
+    }),
+  answers: (rows) => rows,
+});
+
+/**
+ * Deletes about `limit` of the oldest rows before a time, and returns how many. Deletes up to a moment, not by id,
+ * because each batch of ids would be looked up among all remaining rows. Rows with the same time as the last one are
+ * deleted too.
+ */
+export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly limit: number }, number, unknown>({
+  table: "audit_logs",
+  kind: "write",
+  sortKey: ({ time }) => time.toISOString(),
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ time, limit }) => sql`
+        delete from audit_logs where tenant_id = ${tenantId} and created_at < ${time} and created_at <= (
+          select max(oldest.created_at) from (
+            select created_at from audit_logs where tenant_id = ${tenantId} and created_at < ${time}
+            order by created_at, id limit ${limit}
+          ) oldest
+        ) returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length),
+});

@@ -1,0 +1,42 @@
+import type { Sql } from "../postgres/connect.js";
+
+/** The disk use of a table, including its indexes. */
+export interface TableUse {
+  readonly table: string;
+  readonly bytes: number;
+  /** As estimated by the statistics. */
+  readonly rows: number;
+  /** Rows inserted since the last reset of the statistics: the growth rate. */
+  readonly inserted: number;
+}
+
+export interface DiskUse {
+  readonly statisticsSince: Date | undefined;
+  readonly tables: readonly TableUse[];
+  /** Bytes of write-ahead log on disk; undefined if the login may not read them. */
+  readonly walBytes: number | undefined;
+  /** Bytes of write-ahead log since the cluster was created: the growth of a backup. */
+  readonly walWritten: number;
+  readonly maxConnections: number;
+  readonly connections: number;
+}
+
+/** The database's size and growth, largest table first. Needs only the right to connect, except for the WAL's size. */
+export async function readDiskUse(sql: Sql): Promise<DiskUse> {
+  const tables = await sql<{ table: string; bytes: number; rows: number; inserted: number }[]>`
+    select relname as "table", pg_total_relation_size(relid) as bytes, n_live_tup as rows, n_tup_ins as inserted
+    from pg_stat_user_tables where schemaname = current_schema() order by bytes desc, relname`;
+  const [facts] = await sql<{ since: Date | null; most: number; used: number; written: number }[]>`
+    select stats_reset as since, current_setting('max_connections')::int as most, numbackends as used,
+      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint as written
+    from pg_stat_database where datname = current_database()`;
+  const [wal] = await sql<{ bytes: number }[]>`select sum(size)::bigint as bytes from pg_ls_waldir()`.catch(() => []);
+  return {
+    statisticsSince: facts?.since ?? undefined,
+    tables: [...tables],
+    walBytes: wal?.bytes,
+    walWritten: facts?.written ?? 0,
+    maxConnections: facts?.most ?? 0,
+    connections: facts?.used ?? 0,
+  };
+}

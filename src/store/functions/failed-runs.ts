@@ -1,0 +1,63 @@
+import type { Uuid } from "../../base/ids.js";
+import { defineRemoval } from "../statements/removal.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
+import { isUnexpired } from "../statements/unexpired.js";
+
+/** A failed run of a tenant's code. */
+export interface FailedRunRow {
+  readonly id: Uuid;
+  readonly record: Buffer;
+  readonly created_at: Date;
+}
+
+export type NewFailedRun = Pick<FailedRunRow, "id" | "record"> & {
+  readonly function_id: Uuid;
+  readonly expires_at: Date;
+};
+
+/** The number of failed runs kept for each reactor or proxy. Concurrent inserts may leave a few more for a while. */
+export const FAILED_RUNS_KEPT = 20;
+
+/** Stores a failed run and deletes its function's oldest ones. Skips rows that another transaction is deleting. */
+export const insertFailedRun = defineWrite<NewFailedRun>({
+  table: "failed_runs",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.flatMap((input) => {
+      const row = { tenant_id: tenantId, created_at: at, ...input };
+      return [
+        sql`insert into failed_runs ${sql(row)}`,
+        sql`
+          delete from failed_runs where tenant_id = ${tenantId} and id = any(array(
+            select id from failed_runs where tenant_id = ${tenantId} and function_id = ${input.function_id}
+            order by created_at desc, id desc offset ${FAILED_RUNS_KEPT} for update skip locked))`,
+      ];
+    }),
+});
+
+/** The unexpired runs of a reactor or proxy, newest first. */
+export const listFailedRuns = defineStatement<Uuid, readonly FailedRunRow[], FailedRunRow>({
+  table: "failed_runs",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids, at) =>
+    ids.map(
+      (id) => sql`
+        select id, record, created_at from failed_runs
+        where tenant_id = ${tenantId} and function_id = ${id} and ${isUnexpired(sql, "expires_at", at)}
+        order by created_at desc, id desc limit ${FAILED_RUNS_KEPT}`,
+    ),
+  answers: (rows) => rows,
+});
+
+/** Deletes the failed runs of a deleted reactor or proxy. */
+export const deleteFailedRuns = defineWrite<Uuid>({
+  table: "failed_runs",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) => [
+    sql`delete from failed_runs where tenant_id = ${tenantId} and function_id = any(${[...ids]}::uuid[])`,
+  ],
+});
+
+/** Deletes expired failed runs. */
+export const deleteDueFailedRuns = defineRemoval("failed_runs", "expires_at");

@@ -1,0 +1,121 @@
+import type { TenantId } from "../../base/ids.js";
+import type { Sql } from "../postgres/connect.js";
+import { boundWrite } from "../statements/bound-statement.js";
+import { text, time } from "../statements/parameter.js";
+import { defineWrite } from "../statements/statement.js";
+import type { Transaction } from "../transactions/transaction.js";
+
+const SWEPT_KINDS = [
+  "token",
+  "cvc",
+  "session",
+  "idempotency_key",
+  "reactor_result",
+  "failed_run",
+  "invitation",
+  "three_ds_session",
+  "sign_in",
+  "sign_in_request",
+] as const;
+export type SweptKind = (typeof SWEPT_KINDS)[number];
+
+/** Reactor runs, messages to send, credentials checks, payments to reconcile, and keys to replace. */
+export const STARTED_KINDS = ["reactor_run", "mail", "connection_check", "payment", "key_rotation"] as const;
+export type StartedKind = (typeof STARTED_KINDS)[number];
+
+/** Kinds of work on the log: minutes to seal, and days whose rows may have expired. */
+export const LOG_KINDS = ["log_seal", "log_retention"] as const;
+export type LogDueKind = (typeof LOG_KINDS)[number];
+
+/** Sealed minutes to send to a sink, by the sink's name. */
+export const SINK_KINDS = ["log_file", "log_syslog", "log_otlp"] as const;
+export type SinkDueKind = (typeof SINK_KINDS)[number];
+
+/** Days whose last seals are to be stamped by a time-stamp authority. */
+export type StampDueKind = "log_stamp";
+
+/**
+ * The kinds of work that servers always do: swept rows, work to start, the log. Minutes for a sink or an authority stay
+ * when it is removed from the settings.
+ */
+export const DUE_KINDS = [...SWEPT_KINDS, ...STARTED_KINDS, ...LOG_KINDS] as const;
+export type DueKind = SweptKind | StartedKind | LogDueKind | SinkDueKind | StampDueKind | "tenant";
+
+export interface Due {
+  readonly kind: DueKind;
+  readonly at: Date;
+}
+
+export const MINUTE_MS = 60_000;
+
+const NOTE_DUE = boundWrite<Due>({
+  table: "due",
+  isAtCommit: true,
+  sql: "insert into due (tenant_id, kind, due_at) values {(:tenant, :kind, :at)} on conflict do nothing",
+  parameters: { kind: text(({ kind }) => kind), at: time(({ at }) => at) },
+  sortKey: ({ kind, at }) => `${kind} ${at.getTime()}`,
+  combine(dues) {
+    const distinct = new Map<string, Due>();
+    for (const { kind, at } of dues) {
+      const minute = Math.floor(at.getTime() / MINUTE_MS) * MINUTE_MS;
+      distinct.set(`${kind} ${minute}`, { kind, at: new Date(minute) });
+    }
+    return [...distinct.values()];
+  },
+});
+
+/** Notes that this tenant has work in a minute: one row per tenant, kind and minute. */
+export function noteDue(tx: Transaction, due: Due): void {
+  tx.enqueue(NOTE_DUE, due);
+}
+
+/** A minute in which a tenant has work. */
+export interface DueMinute<Kind extends DueKind = DueKind> {
+  readonly tenantId: TenantId;
+  readonly kind: Kind;
+  readonly minute: Date;
+}
+
+/** The minutes of some kinds that have begun, oldest first, a thousand at a time. The only query across tenants. */
+export async function listDue<Kind extends DueKind>(
+  sql: Sql,
+  kinds: readonly Kind[],
+  now: Date,
+  after: DueMinute | undefined,
+): Promise<readonly DueMinute<Kind>[]> {
+  return sql<DueMinute<Kind>[]>`
+    select tenant_id as "tenantId", kind, due_at as minute from due
+    where due_at <= ${now} and kind = any(${[...kinds]})
+      ${after ? sql`and (due_at, tenant_id, kind) > (${after.minute}, ${after.tenantId}, ${after.kind})` : sql``}
+    order by due_at, tenant_id, kind limit 1000`;
+}
+
+/**
+ * Deletes a due minute once it is over and swept, because until then its rows may still become due. Waits one minute
+ * more for clock differences and transactions in flight: a transaction that found the minute noted has not written the
+ * note itself.
+ */
+export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
+  table: "due",
+  sortKey: ({ kind, minute }) => `${kind} ${minute.getTime()}`,
+  queries: (sql, tenantId, minutes, at) =>
+    minutes.map(
+      ({ kind, minute }) => sql`
+        delete from due
+        where tenant_id = ${tenantId} and kind = ${kind} and due_at = ${minute}
+          and due_at <= ${new Date(at.getTime() - 2 * MINUTE_MS)}`,
+    ),
+});
+
+/** The earliest noted minute of each kind, over all tenants. Omits kinds without any. */
+export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>> {
+  const rows = await sql<{ kind: string; oldest: Date }[]>`select kind, min(due_at) as oldest from due group by kind`;
+  return new Map(rows.map(({ kind, oldest }) => [kind, oldest]));
+}
+
+/** Deletes all due minutes of a deleted tenant, except the one for its removal. */
+export const forgetAllDue = defineWrite<"all">({
+  table: "due",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [sql`delete from due where tenant_id = ${tenantId} and kind <> 'tenant'`],
+});

@@ -1,0 +1,114 @@
+import type { Uuid } from "../../base/ids.js";
+import { boundQuery, boundWrite } from "../statements/bound-statement.js";
+import { boolean, bytes, time, uuid } from "../statements/parameter.js";
+import { defineRemoval } from "../statements/removal.js";
+
+/** The stored answer of the first request with a key. */
+export interface IdempotencyRow {
+  readonly key_hash: Buffer;
+  readonly request_hash: Buffer;
+  readonly accepted: boolean;
+  readonly response: Buffer;
+  readonly expires_at: Date;
+  /** A keyed hash of the application key or session that made the request. Null in rows of earlier releases. */
+  readonly maker: Buffer | null;
+}
+
+/** A stored key. Operations with outside effects store theirs before they act, and the answer once they have ended. */
+export type StoredKey = Omit<IdempotencyRow, "response"> & {
+  readonly response: Buffer | null;
+  /** The entity that the operation makes or changes. */
+  readonly subject: Uuid | null;
+  /** Whether the first request is still at work on it. */
+  readonly leased: boolean;
+};
+
+/** No index should serve this comparison: see not-over.ts. */
+const IS_NOT_OVER = "((expires_at > :now) is true)";
+
+export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
+  table: "idempotency_keys",
+  kind: "read",
+  sql: `
+    select key_hash, request_hash, accepted, response, expires_at, subject, maker,
+      coalesce(lease_until > now(), false) as leased from idempotency_keys
+    where tenant_id = :tenant and key_hash = :key_hash and ${IS_NOT_OVER}`,
+  parameters: { key_hash: bytes((hash) => hash) },
+  sortKey: (hash) => hash.toString("hex"),
+  row: (column) => ({
+    key_hash: column.bytes(),
+    request_hash: column.bytes(),
+    accepted: column.boolean(),
+    response: column.bytesOrNull(),
+    expires_at: column.time(),
+    subject: column.uuidOrNull(),
+    maker: column.bytesOrNull(),
+    leased: column.boolean(),
+  }),
+  answers: (rows) => rows.map(([row]) => row ?? null),
+});
+
+/** Deletes an expired, unswept answer to make room for a new one under its key. */
+export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
+  table: "idempotency_keys",
+  position: "first",
+  isAtCommit: true,
+  sql: `delete from idempotency_keys where tenant_id = :tenant and key_hash = :key_hash and not ${IS_NOT_OVER}`,
+  parameters: { key_hash: bytes((hash) => hash) },
+  sortKey: (hash) => hash.toString("hex"),
+});
+
+/** Fails with a unique violation if another request stored the key first. */
+export const insertIdempotencyKey = boundWrite<IdempotencyRow>({
+  table: "idempotency_keys",
+  isAtCommit: true,
+  sql: `
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, response, expires_at, maker)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :response, :expires_at, :maker)}`,
+  parameters: {
+    key_hash: bytes(({ key_hash }) => key_hash),
+    request_hash: bytes(({ request_hash }) => request_hash),
+    accepted: boolean(({ accepted }) => accepted),
+    response: bytes(({ response }) => response),
+    expires_at: time(({ expires_at }) => expires_at),
+    maker: bytes(({ maker }) => maker),
+  },
+  sortKey: ({ key_hash }) => key_hash.toString("hex"),
+});
+
+export type KeyInFlight = Omit<IdempotencyRow, "response"> & { readonly subject: Uuid };
+
+/** Longer than an operation with outside effects may take. */
+const LEASE_SECONDS = 60;
+
+/** Fails with a unique violation if another request stored the key first. */
+export const insertKeyInFlight = boundWrite<KeyInFlight>({
+  table: "idempotency_keys",
+  isAtCommit: true,
+  sql: `
+    insert into idempotency_keys (tenant_id, key_hash, request_hash, accepted, expires_at, subject, maker, lease_until)
+    values {(:tenant, :key_hash, :request_hash, :accepted, :expires_at, :subject, :maker,
+      now() + ${LEASE_SECONDS} * interval '1 second')}`,
+  parameters: {
+    key_hash: bytes(({ key_hash }) => key_hash),
+    request_hash: bytes(({ request_hash }) => request_hash),
+    accepted: boolean(({ accepted }) => accepted),
+    expires_at: time(({ expires_at }) => expires_at),
+    subject: uuid(({ subject }) => subject),
+    maker: bytes(({ maker }) => maker),
+  },
+  sortKey: ({ key_hash }) => key_hash.toString("hex"),
+});
+
+/** Stores the answer of a finished operation. */
+export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "response">>({
+  table: "idempotency_keys",
+  sql: `
+    update idempotency_keys set response = :response, lease_until = null
+    where tenant_id = :tenant and key_hash = :key_hash and response is null`,
+  parameters: { key_hash: bytes(({ key_hash }) => key_hash), response: bytes(({ response }) => response) },
+  sortKey: ({ key_hash }) => key_hash.toString("hex"),
+});
+
+/** Deletes expired answers. */
+export const deleteDueIdempotencyKeys = defineRemoval("idempotency_keys", "expires_at");

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { newUuid } from "../../base/ids.js";
+import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+
+/** The lease for schema changes. */
+export const SCHEMA_LEASE = "migrate";
+
+type RunQuery = <T>(query: (sql: Sql) => PromiseLike<T>) => Promise<T>;
+
+/**
+ * A named lock that expires on the database's clock: released on shutdown, and free again `seconds` after its holder
+ * died. It is not an advisory lock, because distributed engines keep those per node or not at all.
+ */
+export class Lease {
+  readonly #run: RunQuery;
+  readonly #name: string;
+  readonly #seconds: number;
+  readonly #holder = newUuid();
+  /** The time on the clock of performance.now() until which it is held without asking the database. */
+  #freshUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(run: RunQuery, name: string, seconds: number) {
+    this.#run = run;
+    this.#name = name;
+    this.#seconds = seconds;
+  }
+
+  /**
+   * Acquires or renews the lease. Asks the database once per quarter of its time.
+   * @returns whether this process holds it
+   */
+  async hold(): Promise<boolean> {
+    const asked = performance.now();
+    if (asked < this.#freshUntil) return true;
+    this.#freshUntil = Number.NEGATIVE_INFINITY;
+    const isHeld = await this.#run((sql) => this.#acquire(sql));
+    if (isHeld) this.#freshUntil = asked + this.#seconds * 250;
+    return isHeld;
+  }
+
+  /** Releases the lease, unless another process holds it by now. Never fails: without a database it expires. */
+  async release(): Promise<void> {
+    if (this.#freshUntil === Number.NEGATIVE_INFINITY) return;
+    this.#freshUntil = Number.NEGATIVE_INFINITY;
+    const [name, holder] = [this.#name, this.#holder];
+    await this.#run((sql) => sql`delete from leases where name = ${name} and holder = ${holder}`).catch(() => {});
+  }
+
+  /**
+   * A lease that lasts more than twice its time was taken while the clock was ahead. Its holder has renewed it since,
+   * or is gone.
+   */
+  async #acquire(sql: Sql): Promise<boolean> {
+    const duration = `${this.#seconds} seconds`;
+    // Citus does not allow now() in "do update set", so the new row carries the time.
+    const rows = await sql`
+      insert into leases (name, holder, until)
+      values (${this.#name}, ${this.#holder}, clock_timestamp() + ${duration}::interval)
+      on conflict (name) do update set holder = excluded.holder, until = excluded.until
+      where leases.until < excluded.until - ${duration}::interval or leases.holder = excluded.holder
+        or leases.until > excluded.until + ${duration}::interval
+      returning name`;
+    return rows.length > 0;
+  }
+}
+
+/**
+ * Runs something that must not run in two processes at once, and waits while another process runs it. Renews the lease
+ * on its own connection meanwhile.
+ */
+export async function withLease<T>(
+  address: DatabaseAddress,
+  name: string,
+  seconds: number,
+  run: () => Promise<T>,
+): Promise<T> {
+  const sql = connect(address, { connections: 1, statementTimeout: 10_000 });
+  const lease = new Lease(async (query) => await query(sql), name, seconds);
+  try {
+    while (!(await lease.hold())) await pause(250);
+    // If a renewal fails, the next one comes before the lease expires.
+    const timer = setInterval(() => void lease.hold().catch(() => {}), (seconds * 1_000) / 4);
+    try {
+      return await run();
+    } finally {
+      clearInterval(timer);
+      await lease.release();
+    }
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}

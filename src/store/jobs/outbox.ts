@@ -1,0 +1,94 @@
+import type { Uuid } from "../../base/ids.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
+
+export interface MessageRow {
+  readonly id: Uuid;
+  /** What the message is about: an invitation at a revision, or else a sign-in request. */
+  readonly invitation_id: Uuid | null;
+  readonly invitation_revision: number | null;
+  readonly sign_in_request_id: Uuid | null;
+  /** Failed attempts to send it. */
+  readonly attempts: number;
+  readonly claim: number;
+}
+
+export type NewMessage =
+  | { readonly id: Uuid; readonly invitation_id: Uuid; readonly invitation_revision: number }
+  | { readonly id: Uuid; readonly sign_in_request_id: Uuid };
+
+/** Inserts a message to send at once. */
+export const insertMessage = defineWrite<NewMessage>({
+  table: "outbox",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map((input) => {
+      const row = { tenant_id: tenantId, attempts: 0, claim: 0, due_at: at, created_at: at, ...input };
+      return sql`insert into outbox ${sql(row)}`;
+    }),
+});
+
+export interface MessageClaim {
+  readonly limit: number;
+  /** How long no other replica may take them, on the database's clock. */
+  readonly seconds: number;
+}
+
+/** Takes due messages that no replica is sending. */
+export const claimMessages = defineStatement<MessageClaim, readonly MessageRow[], MessageRow>({
+  table: "outbox",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, claims, at) =>
+    claims.map(
+      ({ limit, seconds }) => sql`
+        update outbox set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1
+        where tenant_id = ${tenantId} and id = any(array(
+          select id from outbox
+          where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
+          order by due_at limit ${limit} for update skip locked))
+        returning id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim`,
+    ),
+  answers: (rows) => rows,
+});
+
+/** Releases a message until its next attempt, unless another replica has taken it since. */
+export const postponeMessage = defineWrite<Pick<MessageRow, "id" | "claim" | "attempts"> & { readonly due_at: Date }>({
+  table: "outbox",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, claim, attempts, due_at }) => sql`
+        update outbox set attempts = ${attempts}, due_at = ${due_at}, lease_until = null
+        where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+    ),
+});
+
+/** Deletes a message that was sent, or never will be. */
+export const deleteMessage = defineWrite<Pick<MessageRow, "id" | "claim">>({
+  table: "outbox",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      ({ id, claim }) => sql`delete from outbox where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+    ),
+});
+
+/** Deletes all messages about an invitation. */
+export const deleteMessagesOf = defineWrite<Uuid>({
+  table: "outbox",
+  comesFirst: true,
+  sortKey: (invitationId) => invitationId,
+  queries: (sql, tenantId, invitationIds) => [
+    sql`delete from outbox where tenant_id = ${tenantId} and invitation_id = any(${[...invitationIds]}::uuid[])`,
+  ],
+});
+
+/** Whether an unsent message is due before a time. */
+export const hasMessagesDue = defineStatement<Date, boolean, unknown>({
+  table: "outbox",
+  kind: "read",
+  sortKey: (until) => until.toISOString(),
+  queries: (sql, tenantId, times) =>
+    times.map((until) => sql`select 1 from outbox where tenant_id = ${tenantId} and due_at < ${until} limit 1`),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});

@@ -1,0 +1,189 @@
+import type { Uuid } from "../../base/ids.js";
+import { offsetOf, type PageRequest } from "../../base/page.js";
+import { boundWrite } from "../statements/bound-statement.js";
+import { definePage } from "../statements/counted-page.js";
+import { bytes, text, time, uuid } from "../statements/parameter.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
+import { lockedRead } from "../transactions/row-lock.js";
+
+export interface PaymentRow {
+  readonly id: Uuid;
+  readonly connection_id: Uuid;
+  readonly token_id: string;
+  readonly containers: string[];
+  readonly status: string;
+  readonly external_term: Buffer | null;
+  readonly provider_id: string | null;
+  readonly record: Buffer;
+  readonly revision: number;
+  readonly due_at: Date | null;
+  readonly created_at: Date;
+}
+
+const COLUMNS =
+  "id, connection_id, token_id, containers, status, external_term, provider_id, record, revision, due_at, created_at";
+
+/**
+ * How long no other process may work on a payment, on the database's clock. Longer than the timeout of payment
+ * services.
+ */
+const LEASE_SECONDS = 45;
+
+/** Inserts a payment, leased to this process. */
+export const insertPayment = defineWrite<Omit<PaymentRow, "created_at" | "revision">>({
+  table: "payments",
+  sortKey: ({ id }) => id,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      (row) => sql`
+        insert into payments (tenant_id, id, connection_id, token_id, containers, status, external_term, provider_id,
+          record, revision, due_at, lease_until, created_at)
+        values (${tenantId}, ${row.id}, ${row.connection_id}, ${row.token_id}, ${row.containers}, ${row.status},
+          ${row.external_term}, ${row.provider_id}, ${row.record}, 1, ${row.due_at},
+          now() + ${LEASE_SECONDS} * interval '1 second', ${at})`,
+    ),
+});
+
+/** A payment, and whether a process works on it. */
+export type LeasedPaymentRow = PaymentRow & { readonly leased: boolean };
+
+export const readPayment = defineStatement<Uuid, LeasedPaymentRow | null, LeasedPaymentRow>({
+  table: "payments",
+  kind: "read",
+  sortKey: (id) => id,
+  queries: (sql, tenantId, ids) => [
+    sql`
+      select ${sql.unsafe(COLUMNS)}, coalesce(lease_until > now(), false) as leased from payments
+      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
+  ],
+  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+});
+
+/** Reads a payment, and locks it until the transaction ends. */
+export const lockPayment = lockedRead("payments", { id: uuid((id: Uuid) => id) }, readPayment);
+
+/** A payment service's name for a payment of a connection. */
+export interface ProviderName {
+  readonly connectionId: Uuid;
+  readonly providerId: string;
+}
+
+export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, { readonly id: Uuid }>({
+  table: "payments",
+  kind: "read",
+  sortKey: ({ providerId }) => providerId,
+  queries: (sql, tenantId, names) =>
+    names.map(
+      ({ connectionId, providerId }) => sql`
+        select id from payments
+        where tenant_id = ${tenantId} and connection_id = ${connectionId} and provider_id = ${providerId} limit 1`,
+    ),
+  answers: (rows) => rows.map(([row]) => row?.id ?? null),
+});
+
+export type PaymentChange = Omit<PaymentRow, "created_at" | "revision">;
+
+/**
+ * Changes a locked payment. The worker takes its lease (`taken`), keeps it (`kept`) or gives it back (`released`). These
+ * are three statements, because Citus refuses `now()` within a CASE of an update ("non-IMMUTABLE functions are not
+ * allowed in CASE or COALESCE statements").
+ */
+export const updatePayment = {
+  taken: definePaymentUpdate(`now() + ${LEASE_SECONDS} * interval '1 second'`),
+  kept: definePaymentUpdate("lease_until"),
+  released: definePaymentUpdate("null"),
+};
+
+function definePaymentUpdate(leaseUntil: string) {
+  return boundWrite<PaymentChange>({
+    table: "payments",
+    sql: `
+      update payments set status = :status, provider_id = :provider_id, record = :record, due_at = :due_at,
+        lease_until = ${leaseUntil}, revision = revision + 1
+      where tenant_id = :tenant and id = :id`,
+    parameters: {
+      id: uuid(({ id }) => id),
+      status: text(({ status }) => status),
+      provider_id: text(({ provider_id }) => provider_id),
+      record: bytes(({ record }) => record),
+      due_at: time(({ due_at }) => due_at),
+    },
+    sortKey: ({ id }) => id,
+  });
+}
+
+/** Takes due payments that no process works on. */
+export const claimPayments = defineStatement<{ readonly limit: number }, readonly PaymentRow[], PaymentRow>({
+  table: "payments",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, claims, at) =>
+    claims.map(
+      ({ limit }) => sql`
+        update payments set lease_until = now() + ${LEASE_SECONDS} * interval '1 second', revision = revision + 1
+        where tenant_id = ${tenantId} and id = any(array(
+          select id from payments
+          where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
+          order by due_at limit ${limit} for update skip locked))
+        returning ${sql.unsafe(COLUMNS)}`,
+    ),
+  answers: (rows) => rows,
+});
+
+/** Whether a payment has work due before a time. */
+export const hasPaymentsDue = defineStatement<Date, boolean, unknown>({
+  table: "payments",
+  kind: "read",
+  sortKey: (until) => until.toISOString(),
+  queries: (sql, tenantId, times) =>
+    times.map((until) => sql`select 1 from payments where tenant_id = ${tenantId} and due_at < ${until} limit 1`),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Payments whose token a caller may use. Undefined fields do not restrict. */
+export interface PaymentScope {
+  readonly tokenId?: string;
+  readonly tokenIdPrefix?: string;
+  readonly container?: string;
+  readonly containerPrefix?: string;
+}
+
+export interface PaymentListing extends PageRequest {
+  readonly status: string | undefined;
+  readonly externalTerm: Buffer | undefined;
+  readonly id: Uuid | undefined;
+  /** At least one must match. Undefined: all payments of the tenant. */
+  readonly scopes: readonly PaymentScope[] | undefined;
+}
+
+/** A page, newest first. */
+export const listPaymentRows = definePage<PaymentListing, PaymentRow>({
+  table: "payments",
+  sortKey: () => "",
+  pair(sql, tenantId, listing) {
+    const { status, externalTerm, id, scopes } = listing;
+    const alternative = ({ tokenId, tokenIdPrefix, container, containerPrefix }: PaymentScope) => sql`
+      (true
+        ${tokenId === undefined ? sql`` : sql`and token_id = ${tokenId}`}
+        ${tokenIdPrefix === undefined ? sql`` : sql`and starts_with(token_id, ${tokenIdPrefix})`}
+        ${container === undefined ? sql`` : sql`and ${container} = any(containers)`}
+        ${
+          containerPrefix === undefined
+            ? sql``
+            : sql`and exists (select from unnest(containers) path where starts_with(path, ${containerPrefix}))`
+        })`;
+    const visible = scopes?.reduce((one, scope) => sql`${one} or ${alternative(scope)}`, sql`false`);
+    const wanted = sql`
+      tenant_id = ${tenantId}
+      ${status === undefined ? sql`` : sql`and status = ${status}`}
+      ${externalTerm === undefined ? sql`` : sql`and external_term = ${externalTerm}`}
+      ${id === undefined ? sql`` : sql`and id = ${id}`}
+      ${visible ? sql`and (${visible})` : sql``}`;
+    return {
+      total: sql`select count(*) as total from payments where ${wanted}`,
+      rows: sql`
+        select ${sql.unsafe(COLUMNS)} from payments where ${wanted}
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    };
+  },
+});

@@ -1,0 +1,48 @@
+import type { Uuid } from "../../base/ids.js";
+import type { NameColumns } from "../../crypto/sealed-name.js";
+import { defineStatement, type Statement } from "./statement.js";
+
+/** Names are sealed one by one. Opening this many takes some 5 ms. */
+export const NAMES_PER_BATCH = 500;
+
+/** The name of a row, and the row's position in a list. */
+export interface NamedRow extends NameColumns {
+  readonly id: Uuid;
+  /** The creation time as PostgreSQL writes it, because a Date has no microseconds. */
+  readonly position: string;
+}
+
+export interface NameRange {
+  /** If not empty, lists only these. */
+  readonly ids: readonly Uuid[];
+  /** The last row of the previous stretch. */
+  readonly after: NamedRow | undefined;
+}
+
+/** Reads names in the order of a list, newest first, {@link NAMES_PER_BATCH} at a time. */
+export type NamesStatement = Statement<NameRange, readonly NamedRow[]>;
+
+export function defineNames(table: "proxies" | "reactors" | "reactor_formulas"): NamesStatement {
+  return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
+    table,
+    kind: "read",
+    sortKey: () => "",
+    queries: (sql, tenantId, stretches) =>
+      stretches.map(({ ids, after }) => {
+        const wanted = sql`
+          ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}
+          ${after ? sql`and (created_at, id) < (${after.position}::text::timestamptz, ${after.id})` : sql``}`;
+        // Every tenant's list contains the official formulas.
+        const official =
+          table === "reactor_formulas"
+            ? sql`union all select id, name, null::bytea, created_at from official_formulas where true ${wanted}`
+            : sql``;
+        return sql`
+          select id, name, label, created_at::text as position from (
+            select id, name, label, created_at from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
+          ) named
+          order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
+      }),
+    answers: (rows) => rows,
+  });
+}

@@ -1,0 +1,112 @@
+import type { TenantId } from "../../base/ids.js";
+import type { Connection } from "../wire/connection.js";
+import { type SqlTag, type SqlText, sqlTag, TextExecution } from "./sql-text.js";
+import {
+  CurrentGroup,
+  GroupedInputs,
+  inPreparedSizes,
+  type Statement,
+  type StatementContext,
+  type StatementGroup,
+} from "./statement-batch.js";
+import { rankOf, type Table } from "./tables.js";
+
+export type { SqlTag } from "./sql-text.js";
+export type { Statement } from "./statement-batch.js";
+export { TABLES, type Table } from "./tables.js";
+
+/** A query that has not been sent yet. */
+export type Query<Row> = SqlText<Row>;
+
+interface Shared<Input> {
+  readonly table: Table;
+  /**
+   * Runs before all other statements on its table in one step, whichever request called first. For a read that must not
+   * see half of another request's change, or a delete that must not take another request's replacement.
+   */
+  readonly comesFirst?: boolean;
+  /** Sorts the inputs of one transaction. All transactions lock rows in this order. */
+  sortKey(input: Input): string;
+}
+
+/** Defines a statement that many requests of a tenant share. Its text is made for each step. */
+export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
+  readonly kind: "read" | "write";
+  /** The queries for all inputs of a step. `at` is the transaction's time. */
+  queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
+  /** Returns the answers in the order of the inputs, from the rows of each query. */
+  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+}
+
+/** A statement whose answer is not used. */
+export interface WriteDefinition<Input> extends Shared<Input> {
+  queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
+}
+
+/** A statement with an answer for each input. Use a bound one for new code: see bound-statement.ts. */
+export function defineStatement<Input, Output, Row>(
+  definition: StatementDefinition<Input, Output, Row>,
+): Statement<Input, Output> {
+  const current = new CurrentGroup<TextGroup<Input, Output, Row>>();
+  const makeGroup = () => new TextGroup(definition, () => current.forget());
+  return {
+    kind: definition.kind,
+    isAtCommit: false,
+    hasWritten: () => true,
+    joinTo(batch, input, answer) {
+      current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
+    },
+  };
+}
+
+/** A statement without an answer. It runs with the next step or the commit. */
+export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
+  return defineStatement<Input, never, unknown>({
+    kind: "write",
+    table: definition.table,
+    comesFirst: definition.comesFirst ?? false,
+    sortKey: (input) => definition.sortKey(input),
+    queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
+    answers: () => [],
+  });
+}
+
+class TextGroup<Input, Output, Row> implements StatementGroup {
+  readonly rank: number;
+  readonly inputs = new GroupedInputs<Input, Output>();
+  readonly #definition: StatementDefinition<Input, Output, Row>;
+  readonly #onSent: () => void;
+  #sorted: readonly Input[] = [];
+  #runs: TextExecution<Row>[] = [];
+
+  constructor(definition: StatementDefinition<Input, Output, Row>, onSent: () => void) {
+    this.#definition = definition;
+    this.#onSent = onSent;
+    this.rank = rankOf(definition.table, definition.comesFirst ? "first" : undefined);
+  }
+
+  addTo(connection: Connection, { tenantId, now }: StatementContext): void {
+    this.#onSent();
+    this.#sorted = this.inputs.sorted();
+    const queries = this.#definition.queries(sqlTag, tenantId, this.#sorted, now);
+    this.#runs = queries.map((query) => new TextExecution(query));
+    for (const run of this.#runs) connection.add(run);
+  }
+
+  read(): void {
+    const rows = this.#runs.map((run) => run.rows);
+    this.inputs.take(this.#definition.answers(rows, this.#sorted), `a statement on ${this.#definition.table}`);
+  }
+
+  deliver(): void {
+    this.inputs.deliver();
+  }
+}
+
+/** Cuts inputs into prepared sizes and makes one query for each. */
+export function inSizes<Input, Row>(
+  inputs: readonly Input[],
+  query: (piece: readonly Input[]) => Query<Row>,
+): Query<Row>[] {
+  return inPreparedSizes(inputs).map(query);
+}

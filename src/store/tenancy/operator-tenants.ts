@@ -1,0 +1,73 @@
+import { isTenantId, type TenantId, timeOfUuid, type Uuid } from "../../base/ids.js";
+import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js";
+
+/**
+ * The lease of the server that seals logs. The releases before layout 2 of the digest use `log-seals`: they fail at each
+ * seal, and would keep this one from a server that can.
+ */
+export const SEALING_LEASE = "log-seals-2";
+
+/** The tenants that are not deleted, oldest first. Only the owner of the tables can list them. */
+export async function activeTenants(sql: Sql): Promise<TenantId[]> {
+  const rows = await sql<{ id: string }[]>`
+    select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id`;
+  return rows.map(({ id }) => id).filter(isTenantId);
+}
+
+/** The same, on a connection of its own. */
+export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
+  return asOwner(ownerAddress, activeTenants);
+}
+
+/** The same, up to a number of tenants. */
+export function firstActiveTenants(ownerAddress: DatabaseAddress, limit: number): Promise<TenantId[]> {
+  return asOwner(ownerAddress, async (sql) => {
+    const rows = await sql<{ id: string }[]>`
+      select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id limit ${limit}`;
+    return rows.map(({ id }) => id).filter(isTenantId);
+  });
+}
+
+/** The record of a tenant's deletion. */
+export interface Deletion {
+  readonly at: Date | null;
+  readonly by: string | null;
+  /** Proves that the vault deleted the tenant itself. */
+  readonly mac: Buffer | null;
+}
+
+/** When and by which application a tenant was deleted; undefined if there is no record of it. */
+export function deletionOf(ownerAddress: DatabaseAddress, tenantId: TenantId): Promise<Deletion | undefined> {
+  return asOwner(ownerAddress, async (sql) => {
+    const [row] = await sql<Deletion[]>`
+      select modified_at as at, modified_by as by, closing_mac as mac from tenants where tenant_id = ${tenantId} and state = 'deleted'`;
+    return row;
+  });
+}
+
+/** Tenants whose log is closed beyond the present of the database's clock, which was therefore set back. */
+export function listClosedAhead(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
+  return asOwner(ownerAddress, async (sql) => {
+    const rows = await sql<{ id: string }[]>`
+      select tenant_id as id from tenants where state = 'active' and audit_closed_until > now() order by tenant_id`;
+    return rows.map(({ id }) => id).filter(isTenantId);
+  });
+}
+
+/** Since when a server has been sealing logs, if one is. Its id in the lease contains the time. */
+export function sealingSince(address: DatabaseAddress): Promise<Date | undefined> {
+  return asOwner(address, async (sql) => {
+    const [lease] = await sql<{ holder: Uuid }[]>`
+      select holder from leases where name = ${SEALING_LEASE} and until > clock_timestamp()`;
+    return lease && timeOfUuid(lease.holder);
+  });
+}
+
+async function asOwner<T>(ownerAddress: DatabaseAddress, ask: (sql: Sql) => Promise<T>): Promise<T> {
+  const sql = connect(ownerAddress, { connections: 1, statementTimeout: 60_000 });
+  try {
+    return await ask(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,43 @@
+import type { Sql } from "../postgres/connect.js";
+
+/** What the database stores about a root key. */
+export interface RootKeyRow {
+  readonly id: string;
+  readonly check_value: Buffer;
+  /** The time since which it wraps no new keys. Null for the wrapping one. */
+  readonly retired_at: Date | null;
+  /** The number of shares that restore it, if it was split. */
+  readonly threshold: number | null;
+}
+
+export type NewRootKey = Pick<RootKeyRow, "id" | "check_value">;
+
+/** All root keys that were ever used with the database, oldest first. */
+export function listRootKeys(sql: Sql): Promise<readonly RootKeyRow[]> {
+  return sql<RootKeyRow[]>`select id, check_value, retired_at, threshold from root_keys order by created_at`;
+}
+
+/** Registers a root key. Leaves a registered one unchanged. */
+export async function insertRootKey(sql: Sql, { id, check_value }: NewRootKey): Promise<void> {
+  await sql`insert into root_keys (id, check_value, created_at) values (${id}, ${check_value}, now()) on conflict do nothing`;
+}
+
+/** Makes another root key the wrapping one, and retires all others in the same transaction. */
+export async function supersedeRootKeys(sql: Sql, { id, check_value }: NewRootKey): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`update root_keys set retired_at = now() where retired_at is null and id <> ${id}`;
+    await tx`
+      insert into root_keys (id, check_value, created_at) values (${id}, ${check_value}, now())
+      on conflict (id) do update set retired_at = null, check_value = excluded.check_value`;
+  });
+}
+
+/** Deletes a root key that no longer wraps anything. */
+export async function forgetRootKey(sql: Sql, id: string): Promise<void> {
+  await sql`delete from root_keys where id = ${id} and retired_at is not null`;
+}
+
+/** Records that shares can restore a root key. */
+export async function noteSplit(sql: Sql, id: string, threshold: number): Promise<void> {
+  await sql`update root_keys set threshold = ${threshold} where id = ${id}`;
+}

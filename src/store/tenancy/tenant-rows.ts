@@ -1,0 +1,81 @@
+import { defineStatement, defineWrite, type Statement, TABLES, type Table } from "../statements/statement.js";
+
+/**
+ * The columns that identify a deleted tenant's rows within the tenant: the rest of each table's primary key. `kept`
+ * marks the row that records that the tenant existed, and the note that something is left to remove.
+ */
+const KEYS: Readonly<Record<Table, string | "kept">> = {
+  tenants: "kept",
+  due: "kept",
+  tenant_keys: "purpose, version",
+  application_keys: "id",
+  applications: "id",
+  sessions: "id",
+  members: "id",
+  member_identities: "id",
+  passkeys: "id",
+  sign_ins: "id",
+  sign_in_requests: "id",
+  invitations: "id",
+  outbox: "id",
+  proxies: "id",
+  reactors: "id",
+  reactor_formulas: "id",
+  reactor_runs: "id",
+  failed_runs: "id",
+  refunds: "id",
+  payments: "id",
+  connections: "id",
+  simulator_payments: "reference",
+  three_ds_sessions: "id",
+  token_terms: "term, created_at, token_id",
+  token_cvc: "token_id",
+  tokens: "id",
+  idempotency_keys: "key_hash",
+  token_activity: "month, slot",
+  token_counts: "type, slot",
+  audit_logs: "created_at, id",
+  audit_seals: "number",
+  // One row, whatever its number.
+  audit_heads: "number",
+  audit_sinks: "sink",
+  audit_anchors: "number",
+  audit_stamps: "id",
+  log_outages: "part",
+};
+
+/** The statements that delete a tenant's rows from a table. */
+export interface Removal {
+  /** Deletes the first rows, up to this many, if there are that many. Returns how many it deleted. */
+  readonly some: Statement<number, number>;
+  /** Deletes the remaining rows. */
+  readonly rest: Statement<"all", never>;
+}
+
+/** In reverse lock order: rows are deleted before the rows that they refer to. */
+export const REMOVALS: readonly Removal[] = TABLES.toReversed().flatMap((table) => {
+  const key = KEYS[table];
+  return key === "kept" ? [] : [removalOf(table, key)];
+});
+
+/** The names of tables and columns are ours, and therefore safe in the text of a query. */
+function removalOf(table: Table, key: string): Removal {
+  const some = `
+    delete from ${table} where tenant_id = $1::uuid and (${key}) <= (
+      select ${key} from ${table} where tenant_id = $1::uuid order by ${key} offset $2::int - 1 limit 1)
+    returning 1`;
+  return {
+    some: defineStatement<number, number, unknown>({
+      table,
+      kind: "write",
+      sortKey: () => "",
+      queries: (sql, tenantId, limits) => limits.map((limit) => sql.unsafe(some, [tenantId, limit])),
+      answers: (rows) => rows.map(({ length }) => length),
+    }),
+    rest: defineWrite<"all">({
+      table,
+      sortKey: () => "",
+      queries: (sql, tenantId) => [sql.unsafe(`delete from ${table} where tenant_id = $1::uuid`, [tenantId])],
+    }),
+  };
+}

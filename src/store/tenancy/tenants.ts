@@ -1,0 +1,136 @@
+import type { TenantId, Uuid } from "../../base/ids.js";
+import type { JsonObject } from "../../base/json.js";
+import type { Sql } from "../postgres/connect.js";
+import { boundWrite } from "../statements/bound-statement.js";
+import { json, text, uuid } from "../statements/parameter.js";
+import { defineStatement, defineWrite } from "../statements/statement.js";
+import { lockedRead } from "../transactions/row-lock.js";
+
+export interface TenantRow {
+  readonly tenant_id: TenantId;
+  readonly name: string;
+  readonly owner_id: Uuid;
+  readonly settings: JsonObject;
+  readonly auth_revision: number;
+  readonly included_monthly_active_tokens: number | null;
+  readonly created_by: Uuid | null;
+  readonly created_at: Date;
+  readonly modified_by: Uuid | null;
+  readonly modified_at: Date | null;
+}
+
+export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>({
+  table: "tenants",
+  kind: "read",
+  sortKey: () => "",
+  queries: (sql, tenantId) => [
+    sql`
+      select tenant_id, name, owner_id, settings, auth_revision, included_monthly_active_tokens,
+        created_by, created_at, modified_by, modified_at
+      from tenants where tenant_id = ${tenantId} and state = 'active'`,
+  ],
+  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+});
+
+/** Reads the tenant, and locks it until the transaction ends. */
+export const lockTenant = lockedRead<TenantId, TenantRow | null>("tenants", {}, readTenant);
+
+export interface NewTenant {
+  readonly name: string;
+  readonly owner_id: Uuid;
+  readonly settings: JsonObject;
+}
+
+export const insertTenant = defineWrite<NewTenant>({
+  table: "tenants",
+  sortKey: ({ name }) => name,
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ name, owner_id, settings }) => sql`
+        insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at)
+        values (${tenantId}, ${name}, ${owner_id}, ${sql.json(settings)}, 'active', 1, ${at})`,
+    ),
+});
+
+export interface TenantChange {
+  readonly name: string;
+  readonly settings: JsonObject;
+  readonly modified_by: Uuid;
+}
+
+/** Changes a tenant, and increments the revision that requests are authorized under. */
+export const updateTenant = boundWrite<TenantChange>({
+  table: "tenants",
+  sql: `
+    update tenants set name = :name, settings = :settings, modified_by = :modified_by, modified_at = :now,
+      auth_revision = auth_revision + 1
+    where tenant_id = :tenant`,
+  parameters: {
+    name: text(({ name }) => name),
+    settings: json(({ settings }) => settings),
+    modified_by: uuid(({ modified_by }) => modified_by),
+  },
+  sortKey: ({ name }) => name,
+});
+
+/**
+ * Increments the revision that requests are authorized under. Part of every change to keys, applications, rules,
+ * settings or state: earlier authorizations fail once it commits.
+ */
+export const raiseAuthRevision = boundWrite<TenantId>({
+  table: "tenants",
+  isAtCommit: true,
+  sql: "update tenants set auth_revision = auth_revision + 1 where tenant_id = :tenant",
+  parameters: {},
+  sortKey: () => "",
+  combine: (inputs) => inputs.slice(0, 1),
+});
+
+export interface TenantEnd {
+  readonly modified_by: Uuid;
+  /** Proves later that the vault deleted the tenant itself. */
+  readonly closing_mac: Buffer;
+}
+
+/**
+ * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
+ * tenant was active.
+ */
+export const closeTenant = defineStatement<TenantEnd, boolean, unknown>({
+  table: "tenants",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs, at) =>
+    inputs.map(
+      ({ modified_by, closing_mac }) => sql`
+        update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
+          modified_by = ${modified_by}, modified_at = ${at}, closing_mac = ${closing_mac}
+        where tenant_id = ${tenantId} and state = 'active' returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/** Sets the number that the tenant's plan includes; null: the configuration's. Returns whether the tenant exists. */
+export const setIncludedTokens = defineStatement<number | null, boolean, unknown>({
+  table: "tenants",
+  kind: "write",
+  sortKey: () => "",
+  queries: (sql, tenantId, inputs) =>
+    inputs.map(
+      (included) => sql`
+        update tenants set included_monthly_active_tokens = ${included}
+        where tenant_id = ${tenantId} and state = 'active' returning 1`,
+    ),
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/**
+ * The ids of all tenants, a thousand at a time. Only for the owner of the tables: row-level security shows other roles
+ * only their own tenant.
+ */
+export async function listTenantIds(owner: Sql, after: TenantId | undefined): Promise<readonly TenantId[]> {
+  const rows = await owner<{ tenant_id: TenantId }[]>`
+    select tenant_id from tenants ${after === undefined ? owner`` : owner`where tenant_id > ${after}`}
+    order by tenant_id limit 1000`;
+  return rows.map(({ tenant_id }) => tenant_id);
+}

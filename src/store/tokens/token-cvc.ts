@@ -1,0 +1,45 @@
+import { boundWrite } from "../statements/bound-statement.js";
+import { bytes, text, time } from "../statements/parameter.js";
+import { defineRemoval } from "../statements/removal.js";
+import type { Transaction } from "../transactions/transaction.js";
+
+export interface CvcRow {
+  readonly token_id: string;
+  readonly code: Buffer;
+  readonly due_at: Date;
+}
+
+const PUT_CVC = boundWrite<CvcRow>({
+  table: "token_cvc",
+  sql: `
+    insert into token_cvc (tenant_id, token_id, code, due_at)
+    values {(:tenant, :token_id, :code, :due_at)}
+    on conflict (tenant_id, token_id) do update set code = excluded.code, due_at = excluded.due_at`,
+  parameters: {
+    token_id: text(({ token_id }) => token_id),
+    code: bytes(({ code }) => code),
+    due_at: time(({ due_at }) => due_at),
+  },
+  sortKey: ({ token_id }) => token_id,
+});
+
+/** Stores a card verification code, and replaces an earlier one of the token. */
+export function putCvc(tx: Transaction, code: CvcRow): void {
+  tx.enqueue(PUT_CVC, code);
+}
+
+const DELETE_CVC = boundWrite<string>({
+  table: "token_cvc",
+  position: "first",
+  sql: "delete from token_cvc where tenant_id = :tenant and token_id = :token_id",
+  parameters: { token_id: text((id) => id) },
+  sortKey: (id) => id,
+});
+
+/** Deletes a token's code, if it has one. */
+export function deleteCvc(tx: Transaction, tokenId: string): void {
+  tx.enqueue(DELETE_CVC, tokenId);
+}
+
+/** Deletes expired codes. */
+export const deleteDueCvc = defineRemoval("token_cvc", "due_at");

@@ -1,0 +1,146 @@
+import type { TenantId } from "../../base/ids.js";
+import type { Engine } from "../postgres/open-connection.js";
+import type { Statement, StatementBatch } from "../statements/statement-batch.js";
+import type { CommitMarker, OrdinaryTransaction, RowLock, TransactionStart, Work } from "./transaction.js";
+
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
+
+interface Wanted {
+  /** Whether the statement writes, whatever its output. */
+  readonly isWrite: boolean;
+  joinTo(batch: StatementBatch): void;
+}
+
+/** One request in a transaction: the statements that it wants run next, and its outcome. */
+export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
+  readonly tenantId: TenantId;
+  readonly now: Date;
+  readonly isFirstInMinute: boolean;
+  readonly engine: Engine;
+  outcome: Outcome<T> | undefined;
+  marker: CommitMarker | undefined;
+  /** Whether it has noted that the transaction's minute has log rows. */
+  hasLogged = false;
+  /** Whether it has written in the open transaction, so it can no longer leave the transaction alone. */
+  hasWritten = false;
+  readonly #isShared: boolean;
+  #wanted: Wanted[] = [];
+  /** Statements to run with the commit. */
+  #atCommit: Wanted[] = [];
+  /** Outputs that the work awaits. */
+  #waiting = 0;
+  /** Whether the work awaits its last output, which comes with the commit. */
+  #isLast = false;
+  #onSettled: (() => void) | undefined;
+
+  constructor(tenantId: TenantId, engine: Engine, { now, isFirstInMinute }: TransactionStart, isShared: boolean) {
+    this.#isShared = isShared;
+    this.tenantId = tenantId;
+    this.engine = engine;
+    this.now = now;
+    this.isFirstInMinute = isFirstInMinute;
+  }
+
+  /** Starts the work. Its outcome appears here some microtasks after its last output. */
+  start(work: Work<T, OrdinaryTransaction>): void {
+    work(this).then(
+      (value) => this.#end({ ok: true, value }),
+      (error: unknown) => {
+        this.#wanted = [];
+        this.#atCommit = [];
+        this.#end({ ok: false, error });
+      },
+    );
+  }
+
+  query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
+    this.#waiting += 1;
+    return new Promise((resolve) => {
+      const answer = (output: Output) => {
+        this.#waiting -= 1;
+        if (statement.kind === "write" && statement.hasWritten(output)) this.hasWritten = true;
+        resolve(output);
+      };
+      this.#wanted.push({ isWrite: false, joinTo: (batch) => statement.joinTo(batch, input, answer) });
+      this.#wake();
+    });
+  }
+
+  lock<Input, Output>({ lock }: RowLock<Input, Output>, input: Input): Promise<Output> {
+    return this.query(lock, input);
+  }
+
+  queryLast<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
+    const output = this.query(statement, input);
+    this.#isLast = true;
+    return output;
+  }
+
+  enqueue<Input>(statement: Statement<Input, unknown>, input: Input): void {
+    const wanted = this.#isShared || !statement.isAtCommit ? this.#wanted : this.#atCommit;
+    wanted.push({ isWrite: statement.kind === "write", joinTo: (batch) => statement.joinTo(batch, input) });
+  }
+
+  markCommit(marker: CommitMarker): void {
+    this.marker ??= marker;
+  }
+
+  markLogged(): void {
+    this.hasLogged = true;
+  }
+
+  /** Adds its statements to the next step. */
+  joinTo(batch: StatementBatch): void {
+    for (const wanted of this.#wanted) {
+      wanted.joinTo(batch);
+      if (wanted.isWrite) this.hasWritten = true;
+    }
+    this.#wanted = [];
+  }
+
+  /** Adds its last statements, which run with the commit, after everything else. */
+  joinLastTo(batch: StatementBatch): void {
+    for (const wanted of this.#atCommit) wanted.joinTo(batch);
+    this.#atCommit = [];
+  }
+
+  /** Whether it needs only the commit. */
+  get isDone(): boolean {
+    return this.outcome !== undefined || this.#isLast;
+  }
+
+  /** Whether its work is still running and awaits no output. */
+  get isElsewhere(): boolean {
+    return this.outcome === undefined && this.#waiting === 0;
+  }
+
+  /** Resolves when its work has ended or awaits an output. */
+  settled(): Promise<void> {
+    return this.isElsewhere
+      ? new Promise((resolve) => {
+          this.#onSettled = resolve;
+        })
+      : Promise.resolve();
+  }
+
+  /** Resolves when its work has ended. */
+  async ended(): Promise<Outcome<T>> {
+    while (!this.outcome) {
+      await new Promise<void>((resolve) => {
+        this.#onSettled = resolve;
+      });
+    }
+    return this.outcome;
+  }
+
+  #end(outcome: Outcome<T>): void {
+    this.outcome = outcome;
+    this.#wake();
+  }
+
+  #wake(): void {
+    const onSettled = this.#onSettled;
+    this.#onSettled = undefined;
+    onSettled?.();
+  }
+}

@@ -1,0 +1,234 @@
+import type { TenantId } from "../../base/ids.js";
+import { ConnectionLost } from "../postgres/database-error.js";
+import type { Engine, Opened } from "../postgres/open-connection.js";
+import { boundQuery } from "../statements/bound-statement.js";
+import { bigint } from "../statements/parameter.js";
+import { StatementBatch } from "../statements/statement-batch.js";
+import type { Connection, Execution, StepEnd } from "../wire/connection.js";
+import { PreparedStatement } from "../wire/prepared-statement.js";
+import { BatchedRequest } from "./batched-request.js";
+import type { CommitMarker, OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
+
+/** The revision that all requests of a transaction were authorized under, or "unguarded" for our own work. */
+export type Guard = number | "unguarded";
+
+export type TransactionResult =
+  /** Committed. Includes work that threw before it wrote anything, with its error. */
+  | { readonly kind: "committed"; readonly requests: readonly BatchedRequest[] }
+  /** Nothing is stored. `culprit` is the index of the work that threw after it had written. */
+  | {
+      readonly kind: "aborted";
+      readonly error: unknown;
+      readonly culprit?: number;
+      /** The table that the failed statement writes. */
+      readonly table?: string | undefined;
+    }
+  /**
+   * The commit was sent but not acknowledged. The marker shows whether it happened, once the process `backend` has
+   * ended.
+   */
+  | {
+      readonly kind: "unknown";
+      readonly marker: CommitMarker;
+      readonly backend: number;
+      readonly requests: readonly BatchedRequest[];
+    };
+
+/** How to run a transaction. */
+export interface RunOptions extends TransactionStart {
+  readonly tenantId: TenantId;
+  readonly guard: Guard;
+  /** Makes the connection plan its statements again. */
+  readonly plansAgain: boolean;
+  /**
+   * If true, each work awaits only the transaction, which then waits for no other event, and statements run in lock
+   * order. Otherwise there is one work, and its statements run in call order.
+   */
+  readonly isShared: boolean;
+  /** Milliseconds after which an unanswered step loses its connection. Absent: no such limit. */
+  readonly stepTimeoutMs?: number | undefined;
+}
+
+/**
+ * Runs works of one tenant in one transaction. `begin`, the tenant, the guard and the first statements are one step,
+ * and so are the last statements and `commit`: work without a query takes one trip to the database.
+ */
+export async function runTransaction(
+  { connection, engine }: Opened,
+  options: RunOptions,
+  works: readonly Work<unknown, OrdinaryTransaction>[],
+): Promise<TransactionResult> {
+  const { guard, isShared, stepTimeoutMs } = options;
+  const requests = works.map((work) => started(work, engine, options));
+  let isOpen = false;
+
+  for (;;) {
+    await (isShared ? everyoneWaits() : Promise.all(requests.map((request) => request.settled())));
+    const culprit = requests.findIndex((request) => request.isElsewhere || hasFailedLate(request));
+    if (culprit >= 0) {
+      const error = errorOf(requests[culprit]);
+      return isOpen ? rollBack(connection, error, culprit) : { kind: "aborted", error, culprit };
+    }
+
+    const batch = new StatementBatch(isShared ? "locks" : "calls");
+    for (const request of requests) request.joinTo(batch);
+    const isLast = requests.every((request) => request.isDone);
+    const ending = new StatementBatch();
+    if (isLast) for (const request of requests) request.joinLastTo(ending);
+    // The guard runs even for work without statements: its answer is for callers who still have their rights.
+    if (isLast && batch.isEmpty && ending.isEmpty && !isOpen && guard === "unguarded")
+      return { kind: "committed", requests };
+
+    const commit = isLast ? new Command(COMMIT) : undefined;
+    try {
+      if (!isOpen) addOpening(connection, engine, options);
+      batch.addTo(connection, options);
+      ending.addTo(connection, options);
+      if (commit) connection.add(commit);
+    } catch (error) {
+      connection.discardStep();
+      return isOpen ? rollBack(connection, error) : { kind: "aborted", error };
+    }
+
+    isOpen = true;
+    const end = await connection.send(stepTimeoutMs);
+    if (commit && isUnknown(end, commit)) return unknownCommit(connection, requests, errorIn(end));
+    if (end.kind === "lost") return { kind: "aborted", error: end.error };
+    if (end.kind === "failed") {
+      const aborted = end.isOpen
+        ? await rollBack(connection, end.error)
+        : ({ kind: "aborted", error: end.error } as const);
+      return { ...aborted, table: end.failed.table };
+    }
+    // In a failed transaction, `commit` rolls back and reports that.
+    if (commit && commit.tag !== "COMMIT") return { kind: "aborted", error: new ConnectionLost() };
+    try {
+      batch.deliver();
+    } catch (error) {
+      return commit ? unknownCommit(connection, requests, error) : rollBack(connection, error);
+    }
+    if (commit) return { kind: "committed", requests };
+  }
+}
+
+function started(work: Work<unknown, OrdinaryTransaction>, engine: Engine, options: RunOptions): BatchedRequest {
+  const request = new BatchedRequest(options.tenantId, engine, options, options.isShared);
+  request.start(work);
+  return request;
+}
+
+/**
+ * Resolves when every work has ended or awaits an output: a tick requested in a promise callback runs after all promise
+ * callbacks. A turn of the event loop would also do, but takes 30 ms if hundreds of requests arrive in each.
+ */
+function everyoneWaits(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));
+}
+
+function hasFailedLate({ hasWritten, outcome }: BatchedRequest): boolean {
+  return hasWritten && outcome?.ok === false;
+}
+
+function errorOf(request: BatchedRequest | undefined): unknown {
+  return request?.outcome?.ok === false
+    ? request.outcome.error
+    : new Error("work awaited something outside its transaction");
+}
+
+/** A statement of the transaction itself, without rows to read. */
+class Command implements Execution {
+  readonly statement: PreparedStatement;
+  readonly writeValues: Execution["writeValues"];
+  tag: string | undefined;
+
+  constructor(statement: PreparedStatement, writeValues: Execution["writeValues"] = () => {}) {
+    this.statement = statement;
+    this.writeValues = writeValues;
+  }
+
+  takeRow(): void {}
+
+  takeTag(tag: string): void {
+    this.tag = tag;
+  }
+}
+
+const BEGIN = new PreparedStatement("begin", [], []);
+const COMMIT = new PreparedStatement("commit", [], []);
+const ROLLBACK = new PreparedStatement("rollback", [], []);
+const DISCARD_PLANS = new PreparedStatement("discard plans", [], []);
+const TEXT = 25;
+const SET_TENANT = new PreparedStatement(
+  "select set_config('app.tenant_id', $1, true)",
+  [{ type: TEXT, format: 0 }],
+  [],
+);
+
+/** Fails with a division by zero unless an active tenant has the revision that the requests were authorized under. */
+const CHECK_REVISION = boundQuery<number, undefined, undefined>({
+  kind: "read",
+  table: "tenants",
+  position: "first",
+  sql: `
+    select 1 / (count(*))::int from tenants
+    where tenant_id = :tenant and auth_revision = :revision and state = 'active'`,
+  parameters: { revision: bigint((revision) => revision) },
+  sortKey: () => "",
+  row: () => undefined,
+  answers: (_, revisions) => revisions.map(() => undefined),
+});
+
+function addOpening(connection: Connection, engine: Engine, options: RunOptions): void {
+  const { tenantId, guard } = options;
+  connection.add(new Command(BEGIN));
+  connection.add(setTenant(engine, tenantId));
+  if (options.plansAgain) connection.add(new Command(DISCARD_PLANS));
+  if (guard === "unguarded") return;
+  const check = new StatementBatch();
+  CHECK_REVISION.joinTo(check, guard);
+  check.addTo(connection, options);
+}
+
+/**
+ * Citus propagates `set local` to its workers, and no other form of setting. Without it the workers show no rows. The
+ * text is made for each tenant and not kept.
+ */
+function setTenant(engine: Engine, tenantId: TenantId): Command {
+  return engine === "citus"
+    ? // The literal is safe because a TenantId is a UUID.
+      new Command(PreparedStatement.unnamed(`set local app.tenant_id = '${tenantId}'`))
+    : new Command(SET_TENANT, (out) => out.textValue(tenantId));
+}
+
+/**
+ * Whether the commit was sent and has no clear answer, or was carried out although an output before it cannot be read.
+ * Any error in answer to it counts as unclear.
+ */
+function isUnknown(end: StepEnd, commit: Command): boolean {
+  if (end.kind === "lost") return end.wasSent;
+  return end.kind === "failed" && (end.failed === commit || commit.tag === "COMMIT");
+}
+
+function errorIn(end: StepEnd): unknown {
+  return end.kind === "done" ? new ConnectionLost() : end.error;
+}
+
+/** The marker tells requests that are done from those that miss an output. Without one, nothing was written. */
+function unknownCommit(
+  { processId }: Connection,
+  requests: readonly BatchedRequest[],
+  error: unknown,
+): TransactionResult {
+  const marker = requests.find(({ outcome, marker }) => outcome?.ok && marker)?.marker;
+  return marker ? { kind: "unknown", marker, backend: processId, requests } : { kind: "aborted", error };
+}
+
+async function rollBack(
+  connection: Connection,
+  error: unknown,
+  culprit?: number,
+): Promise<TransactionResult & { readonly kind: "aborted" }> {
+  connection.add(new Command(ROLLBACK));
+  await connection.send();
+  return culprit === undefined ? { kind: "aborted", error } : { kind: "aborted", error, culprit };
+}

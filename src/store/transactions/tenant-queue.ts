@@ -1,0 +1,158 @@
+import type { TenantId } from "../../base/ids.js";
+import { classifyFailure } from "../postgres/database-error.js";
+import type { BatchedRequest } from "./batched-request.js";
+import { OverloadDetector } from "./overload-detector.js";
+import type { Guard, TransactionResult } from "./shared-transaction.js";
+import type { OrdinaryTransaction, Work } from "./transaction.js";
+
+/** A request that waits for a transaction. */
+export interface QueuedRequest {
+  readonly guard: Guard;
+  readonly work: Work<unknown, OrdinaryTransaction>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly since: number;
+  attempts: number;
+  /** Whether it runs alone. Set after it failed in a batch, because a bad request must fail only its own caller. */
+  alone: boolean;
+}
+
+/** A request that has just arrived. */
+export function queuedRequest<T>(
+  work: Work<T, OrdinaryTransaction>,
+  guard: Guard,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): QueuedRequest {
+  // The resolved value is the one that this same work returned.
+  let value: { readonly of: T } | undefined;
+  return {
+    guard,
+    work: async (tx) => {
+      value = { of: await work(tx) };
+    },
+    resolve: () => (value ? resolve(value.of) : reject(new Error("work ended without a value"))),
+    reject,
+    since: performance.now(),
+    attempts: 0,
+    alone: false,
+  };
+}
+
+/** An unanswered transaction has held a connection in vain for at least so many milliseconds. */
+const STALL_MS = 1_000;
+/** Milliseconds for which a tenant is stalled after such a transaction, unless another one commits. */
+const STALLED_FOR_MS = 10_000;
+
+/** The requests of one tenant, in order of arrival. */
+export class TenantQueue {
+  readonly tenantId: TenantId;
+  readonly waiting: QueuedRequest[] = [];
+  /** Transactions in flight. */
+  transactions = 0;
+  inFlight = 0;
+  readonly #overload = new OverloadDetector();
+  #stalledUntil = 0;
+
+  constructor(tenantId: TenantId) {
+    this.tenantId = tenantId;
+  }
+
+  /** Whether another request would be too many. */
+  isOverloaded(now: number): boolean {
+    return this.#overload.isOverloaded(this.waiting.length + this.inFlight, now);
+  }
+
+  /** Whether a request was rejected so recently that the next burst is not absorbed. */
+  wasOverloaded(now: number): boolean {
+    return this.#overload.wasOverloaded(now);
+  }
+
+  /**
+   * Whether its last transaction waited in vain for the database, or for the tenant's node in a cluster. The next one
+   * may take as long.
+   */
+  isStalled(now: number): boolean {
+    return now < this.#stalledUntil;
+  }
+
+  /** Records the end of a transaction. A lock that is not granted in time is an answer: other rows are free. */
+  ended(result: TransactionResult, startedAt: number, now: number): void {
+    if (result.kind === "committed") this.#stalledUntil = 0;
+    else if (isUnanswered(result) && now - startedAt >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;
+  }
+
+  /**
+   * Takes requests that arrived before a time: one for requests that have not run, and one for those that run again.
+   * They may be queued behind others that were in a transaction that was cancelled meanwhile.
+   */
+  takeLate(newBefore: number, retriedBefore: number): QueuedRequest[] {
+    const isLate = ({ attempts, since }: QueuedRequest) => since < (attempts === 0 ? newBefore : retriedBefore);
+    const late = this.waiting.filter(isLate);
+    if (late.length > 0) this.waiting.splice(0, this.waiting.length, ...this.waiting.filter((one) => !isLate(one)));
+    return late;
+  }
+
+  /**
+   * Whether enough requests wait for an additional transaction, or have waited since `before`. Small transactions
+   * beside large ones took a fifth of the capacity for token creation.
+   */
+  isWorthATransaction(before: number): boolean {
+    const [first] = this.waiting;
+    return first === undefined || first.since <= before || this.waiting.length * 2 >= this.inFlight;
+  }
+
+  /**
+   * Takes the first request, and those that may share its transaction: with an equal guard, and none that must run
+   * alone. They need not be adjacent. Otherwise a caller that mixes in unknown keys, which are looked up without a
+   * guard, could make each request of the tenant run alone.
+   */
+  nextBatch(most: number): QueuedRequest[] {
+    const [first] = this.waiting;
+    if (!first || first.alone) return this.waiting.splice(0, 1);
+    const batch: QueuedRequest[] = [];
+    const left: QueuedRequest[] = [];
+    for (const next of this.waiting) {
+      const joins = batch.length < most && !next.alone && next.guard === first.guard;
+      (joins ? batch : left).push(next);
+    }
+    this.waiting.splice(0, this.waiting.length, ...left);
+    return batch;
+  }
+}
+
+function isUnanswered(result: TransactionResult): boolean {
+  if (result.kind !== "aborted") return result.kind === "unknown";
+  if (result.culprit !== undefined) return false;
+  const trouble = classifyFailure(result.error);
+  return trouble === "connection" || trouble === "statement_timeout";
+}
+
+/** A request of a committed transaction whose work has not ended. */
+export interface UnsettledRequest {
+  readonly waiting: QueuedRequest;
+  readonly request: BatchedRequest;
+}
+
+/**
+ * Gives each request of a committed transaction its outcome.
+ * @returns the requests whose work has not ended.
+ */
+export function settle(batch: readonly QueuedRequest[], requests: readonly BatchedRequest[]): UnsettledRequest[] {
+  const left: UnsettledRequest[] = [];
+  for (const [index, waiting] of batch.entries()) {
+    const request = requests[index];
+    if (request?.outcome) settleOne(waiting, request.outcome);
+    else if (request) left.push({ waiting, request });
+  }
+  return left;
+}
+
+export function settleOne(waiting: QueuedRequest, outcome: NonNullable<BatchedRequest["outcome"]>): void {
+  if (outcome.ok) waiting.resolve(undefined);
+  else waiting.reject(outcome.error);
+}
+
+export function rejectAll(batch: readonly QueuedRequest[], error: Error): void {
+  for (const waiting of batch) waiting.reject(error);
+}

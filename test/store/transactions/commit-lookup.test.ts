@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { newTenantId, newUuid } from "../../../src/base/ids.js";
+import { connectOnce } from "../../../src/store/postgres/one-connection.js";
+import { commitLookupIn, type UnknownCommit } from "../../../src/store/transactions/commit-lookup.js";
+import { startDatabase, type TestDatabase } from "../../support/databases.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/**
+ * A transaction that has written its log row, and whose commit is still on its way. On Citus that is the worker's part
+ * of a transaction, which goes on after the coordinator's process has ended: no process of that id is found here.
+ */
+async function onItsWay() {
+  const commit: UnknownCommit = {
+    ...{ tenantId: newTenantId(), marker: { createdAt: new Date(), id: newUuid() } },
+    backend: 2_147_483_647,
+  };
+  const { tenantId, marker } = commit;
+  const other = connectOnce(database.address, { role: "cloakroom_app", statementTimeout: 20_000, connectTimeout: 5 });
+  await other.sql.unsafe("begin");
+  await other.sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
+  await other.sql`
+    insert into audit_logs (tenant_id, created_at, id, entity_type, entity_id, operation, message)
+    values (${tenantId}, ${marker.createdAt}, ${marker.id}, 'token', 'x', 'create', '')`;
+  return { commit, end: (how: "commit" | "rollback") => other.sql.unsafe(how), drop: () => other.drop() };
+}
+
+const logRows = async ({ tenantId }: UnknownCommit) => {
+  const { sql, drop } = connectOnce(database.address, { role: "cloakroom_app", statementTimeout: 5_000 });
+  const [, , rows] = await Promise.all([
+    sql.unsafe("begin"),
+    sql.unsafe(`set local app.tenant_id = '${tenantId}'`),
+    sql`select 1 from audit_logs where tenant_id = ${tenantId}`,
+    sql.unsafe("commit"),
+  ]);
+  drop();
+  return rows.length;
+};
+
+it.each([
+  ["commit", true, 1],
+  ["rollback", false, 0],
+] as const)("a look-up waits for a transaction that may still end by %s", async (how, isStored, rows) => {
+  const { commit, end, drop } = await onItsWay();
+  let isAnswered = false;
+  const looking = commitLookupIn(database.address)(commit).finally(() => {
+    isAnswered = true;
+  });
+  await waitsForALock();
+  expect(isAnswered).toBe(false);
+  await end(how);
+  expect(await looking).toBe(isStored);
+  expect(await logRows(commit)).toBe(rows);
+  drop();
+});
+
+it("a look-up fails while the transaction goes on, and leaves nothing behind", async () => {
+  const { commit, end, drop } = await onItsWay();
+  await expect(commitLookupIn(database.address)(commit)).rejects.toThrow();
+  await end("commit");
+  expect(await commitLookupIn(database.address)(commit)).toBe(true);
+  expect(await logRows(commit)).toBe(1);
+  drop();
+});
+
+it.each([
+  ["commit", true, 1],
+  ["rollback", false, 0],
+] as const)(
+  "a look-up finds how a transaction ended by %s whose minute was closed since",
+  async (how, isStored, rows) => {
+    const { commit, end, drop } = await onItsWay();
+    await end(how);
+    drop();
+    await database.asTenant(
+      commit.tenantId,
+      `insert into tenants (tenant_id, name, owner_id, settings, state, auth_revision, created_at, audit_closed_until)
+     values ('${commit.tenantId}', '', '${newUuid()}', '{}', 'active', 1, now(), now() + interval '1 hour')`,
+    );
+    expect(await commitLookupIn(database.address)(commit)).toBe(isStored);
+    expect(await logRows(commit)).toBe(rows);
+  },
+);
+
+it("a look-up in a database that takes no writes finds a commit, and leaves the absence of one unknown", async () => {
+  const [stored, discarded] = [await onItsWay(), await onItsWay()];
+  await stored.end("commit");
+  await discarded.end("rollback");
+  for (const { drop } of [stored, discarded]) drop();
+  await setReadOnly("on");
+  try {
+    expect(await commitLookupIn(database.address)(stored.commit)).toBe(true);
+    await expect(commitLookupIn(database.address)(discarded.commit)).rejects.toMatchObject({ code: "25006" });
+  } finally {
+    await setReadOnly("off");
+  }
+  expect(await commitLookupIn(database.address)(discarded.commit)).toBe(false);
+});
+
+/** For sessions that start from now on. */
+async function setReadOnly(state: "on" | "off"): Promise<void> {
+  await database.owner.begin("read write", async (tx) => {
+    const [row] = await tx<{ name: string }[]>`select current_database() as name`;
+    await tx.unsafe(`alter database "${row?.name}" set default_transaction_read_only = ${state}`);
+  });
+}
+
+async function waitsForALock(): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const [row] = await database.owner<{ n: number }[]>`
+          select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%audit_logs%'`;
+        return row?.n;
+      },
+      { timeout: 10_000, interval: 20 },
+    )
+    .toBe(1);
+}
