@@ -28,6 +28,7 @@ export const RESOURCES: readonly ResourceName[] = [
   resource("TenantService", "tenant", "Tenant", { className: "OwnTenant" }),
   resource("MemberService", "members", "Member"),
   resource("InvitationService", "invitations", "Invitation"),
+  resource("ServerService", "server", "Server"),
 ];
 
 /** Services that only the vault's own pages can call: they need cookies. */
@@ -44,12 +45,13 @@ const METHOD_NAMES: ReadonlyMap<string, string> = new Map([
   ["SearchTokens", "searchByOffset"],
 ]);
 
-/** POST methods that change nothing, which no option of the protos says. */
-export const READING_POSTS: ReadonlySet<string> = new Set([
+/** Methods that change nothing and are no GET on REST, which no option of the protos says. */
+export const READING_CALLS: ReadonlySet<string> = new Set([
   "SearchTokens",
   "SearchTokensByCursor",
   "Detokenize",
   "ExplainAccess",
+  "GetServerVersion",
 ]);
 
 export function methodName(rpc: string, noun: string): string {

@@ -5,7 +5,7 @@ import { parsePathTemplate } from "../../src/api/routes/path-template.js";
 import { commentOf } from "../openapi/comments.js";
 import { isRequired } from "../openapi/rules.js";
 import { docstring, isShown, isTime, type Messages } from "./messages.js";
-import { methodName, pathIdKind, READING_POSTS, type ResourceName } from "./names.js";
+import { methodName, pathIdKind, READING_CALLS, type ResourceName } from "./names.js";
 
 /** Messages that tell where the next page begins. */
 const PAGES: ReadonlySet<string> = new Set(["OffsetPage", "CursorPage", "LogPage"]);
@@ -182,7 +182,7 @@ function answerOf(method: DescMethod, messages: Messages): AnswerText {
 /** What running the method twice would do, by which the client decides on tries. */
 function effectOf(method: DescMethod): "read" | "delete" | "keyed" | "once" {
   const verb = getOption(method, http).pattern.case;
-  if (verb === "get" || READING_POSTS.has(method.name)) return "read";
+  if (verb === "get" || READING_CALLS.has(method.name)) return "read";
   if (verb === "delete") return "delete";
   return getOption(method, policy).idempotent ? "keyed" : "once";
 }

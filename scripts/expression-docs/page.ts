@@ -47,7 +47,8 @@ const WHERE = `## Where they are used
 | \`{{ <token id> }}\` in the request of a proxy, in the \`args\` of a reactor and in \`POST /detokenize\` | the token's data | see below |
 | \`{{ token: <token id> }}\`, in the same places | the whole token: \`id\`, \`type\`, \`data\`, \`metadata\`, \`containers\`, \`enrichments\` ... | see below |
 | \`{{ config: NAME }}\` in the request of a proxy | an entry of the proxy's \`configuration\`; no filters | a text |
-| \`{{ res.<field> }}\` in a transform of answers that is not code | the destination's answer | whatever it is |
+| \`{{ request.<field> }}\` in a transform of requests that is not code | the body of the request | whatever it is |
+| \`{{ res.<field> }}\` in a transform of answers that is not code | the body of the destination's answer | whatever it is |
 | \`{{ transform_identifier: '<name>' }}\` in a later transform | the token that an earlier one made | whatever it is |
 
 In an index, a fingerprint and an id, a card's verification code is not part of \`data\`. Masks have it for the hour that it is stored.
@@ -61,7 +62,7 @@ expression without quotes, or end it with \`| to_number\` or \`| to_boolean\`, i
 
 const LANGUAGE = `A value is a variable with a path, or a literal: a text in single or double quotes, a number, \`true\`, \`false\` or \`nil\`. Filters
 follow, each after a \`|\`; their arguments follow a colon, separated by commas, by position or by name. \`{{-\` and \`-}}\` also
-remove the spaces next to the expression.`;
+remove the spaces next to the expression, except in references to tokens, which do not take them.`;
 
 const PATH_RULES = `The filter \`json\` takes a JSON path as in RFC 9535, including Goessner's syntax without scripts: names, indexes (below 0 from the
 end), \`*\`, slices, one \`..\` and filters with plain paths. Functions, unions and a second \`..\` are rejected. A path must match one

@@ -52,6 +52,7 @@ export function documentOf(services: readonly DescService[]): JsonObject {
     servers: [{ url: "/" }],
     security: [{ "BT-API-KEY": [] }],
     tags: services
+      .filter((service) => service.methods.some((method) => hasOption(method, http)))
       .map((service) => ({ name: tagOf(service), description: commentOf(service) ?? "" }))
       .toSorted(byGroup),
     paths: pathsOf([...operations, ...PROXY_OPERATIONS]),

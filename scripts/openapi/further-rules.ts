@@ -1,5 +1,6 @@
 import type { DescField } from "@bufbuild/protobuf";
 import type { JsonObject } from "../../src/base/json.js";
+import { CODE_CHARACTERS } from "../../src/sandbox/limits.js";
 import { DEFAULT_SETTINGS, FIXED_SETTINGS } from "../../src/tenancy/settings.js";
 import { tokenTypes } from "../../src/tokens/types/registry.js";
 
@@ -11,6 +12,8 @@ import { tokenTypes } from "../../src/tokens/types/registry.js";
  */
 
 const URL_TEXT: JsonObject = { pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#\\s]+" };
+/** The server counts UTF-16 units and JSON Schema characters, which are never more. */
+const CODE: JsonObject = { maxLength: CODE_CHARACTERS };
 const CONTAINER: JsonObject = { pattern: "^/([A-Za-z0-9_-]+/)*$" };
 const CONTAINERS: JsonObject = { items: CONTAINER };
 const ICON: JsonObject = { pattern: "^data:image/(png|jpe?g);base64, ?[A-Za-z0-9+/]+={0,2}$" };
@@ -43,7 +46,9 @@ export const FURTHER_RULES: ReadonlyMap<string, JsonObject> = new Map([
   ["CreateInvitationRequest.email", { format: "email" }],
   ["CreateInvitationRequest.role", GIVEN_ROLE],
   ["CreateProxyRequest.destination_url", URL_TEXT],
+  ["CreateReactorFormulaRequest.code", CODE],
   ["CreateReactorFormulaRequest.icon", ICON],
+  ["CreateReactorRequest.code", CODE],
   ["CreateTokenRequest.containers", CONTAINERS],
   ["CreateTokenRequest.data", NOT_NULL],
   ["CreateTokenRequest.type", TOKEN_TYPE],
@@ -52,10 +57,13 @@ export const FURTHER_RULES: ReadonlyMap<string, JsonObject> = new Map([
   ["ListTokensByCursorRequest.container", CONTAINER],
   ["ListTokensByCursorRequest.type", TOKEN_TYPE],
   ["ListTokensRequest.type", { items: TOKEN_TYPE }],
+  ["ProxyTransform.code", CODE],
   ["ReactRequest.callback_url", { pattern: "^[Hh][Tt][Tt][Pp][Ss]://[^/?#\\s]+" }],
   ["ReplaceConnectionRequest.method", METHOD],
   ["ReplaceProxyRequest.destination_url", URL_TEXT],
+  ["ReplaceReactorFormulaRequest.code", CODE],
   ["ReplaceReactorFormulaRequest.icon", ICON],
+  ["ReplaceReactorRequest.code", CODE],
   ["Runtime.async", { enum: [false] }],
   ["Runtime.dependencies", { maxProperties: 0 }],
   ["Runtime.image", { enum: ["node-bt"] }],
@@ -65,10 +73,12 @@ export const FURTHER_RULES: ReadonlyMap<string, JsonObject> = new Map([
   ["Runtime.timeout", { minimum: 1, maximum: 30 }],
   ["Runtime.warm_concurrency", { minimum: 0, maximum: 1 }],
   ["TestProxyRequest.destination_url", URL_TEXT],
+  ["TestReactorRequest.code", CODE],
   ["UpdateMemberRequest.role", GIVEN_ROLE],
   ["UpdateProxyRequest.configuration", MERGED_TEXTS],
   ["UpdateProxyRequest.destination_url", URL_TEXT],
   ["UpdateReactorRequest.configuration", MERGED_TEXTS],
+  ["UpdateReactorRequest.code", CODE],
   ["UpdateTenantRequest.settings", SETTINGS],
   ["UpdateTokenRequest.containers", { minItems: 1, ...CONTAINERS }],
   ["UpdateTokenRequest.metadata", MERGED_TEXTS],

@@ -63,6 +63,11 @@ export function actingThrough(caller: Caller, via: Via): Caller {
   return { ...caller, context: { ...caller.context, via } };
 }
 
+/** The same caller, whose values go to a host. */
+export function sendingTo(caller: Caller, destinationHost: string | undefined): Caller {
+  return { ...caller, context: { ...caller.context, destinationHost } };
+}
+
 /** The application of a caller. @throws {Fault} permission_denied for a person. */
 export function applicationOf({ principal }: Pick<Caller, "principal">): ApplicationPrincipal {
   if (principal.kind === "application") return principal;

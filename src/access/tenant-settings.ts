@@ -10,6 +10,8 @@ export interface TenantSettings {
   readonly deduplicate_tokens: boolean;
   /** Denies responses with values in the clear to requests without a reason. */
   readonly require_reveal_reason: boolean;
+  /** Each read of the log by the API leaves a row in it (PCI DSS 10.2.1.3). */
+  readonly record_log_reads: boolean;
   /** Lets OWNER and ADMIN see values in the clear, with a second factor and a reason. */
   readonly reveal_to_people: boolean;
 }
@@ -22,6 +24,7 @@ export function readSettings(stored: JsonObject): TenantSettings {
     disable_ephemeral_proxy: read("disable_ephemeral_proxy"),
     deduplicate_tokens: read("deduplicate_tokens"),
     require_reveal_reason: read("require_reveal_reason"),
+    record_log_reads: read("record_log_reads"),
     reveal_to_people: read("reveal_to_people"),
   };
 }

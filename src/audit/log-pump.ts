@@ -1,8 +1,9 @@
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
 import type { LogSink } from "../sinks/sink.js";
 import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store/audit/audit-sinks.js";
 import type { Database } from "../store/database.js";
-import { batchesAfter, SINK_START } from "./sink-batches.js";
+import { batchesAfter, SINK_START, type SinkBatch } from "./sink-batches.js";
+import { vaultBatchesAfter } from "./vault-batches.js";
 
 /**
  * Batches that one tenant may send before the next has its turn. A turn ends within the sender's lease of 60 s, also if
@@ -49,7 +50,7 @@ export class LogPump {
   async turn(tenantId: TenantId, signal: AbortSignal): Promise<TurnOutcome> {
     const start = this.#ahead.get(tenantId) ?? (await this.#stored(tenantId));
     let batches = 0;
-    for await (const { records, position } of batchesAfter(this.#database, tenantId, start)) {
+    for await (const { records, position } of this.#batches(tenantId, start)) {
       await this.#sink.send(records, signal);
       await this.#sent(tenantId, position);
       batches += 1;
@@ -80,6 +81,11 @@ export class LogPump {
   forget(): void {
     this.#ahead.clear();
     this.#unsure = [];
+  }
+
+  #batches(tenantId: TenantId, start: SinkPosition): AsyncGenerator<SinkBatch> {
+    const isVault = tenantId === VAULT;
+    return isVault ? vaultBatchesAfter(this.#database, start) : batchesAfter(this.#database, tenantId, start);
   }
 
   async #stored(tenantId: TenantId): Promise<SinkPosition> {

@@ -1,4 +1,4 @@
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
 import { OUTCOMES, type SinkRecord } from "../sinks/sink.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
@@ -18,6 +18,20 @@ export function recordOfRow(tenantId: TenantId, row: RawLogRow): SinkRecord {
 /** Rows of earlier releases have none: those logged only what was allowed. */
 function outcomeOf({ outcome }: RawLogRow): SinkRecord["outcome"] {
   return OUTCOMES.find((known) => known === outcome) ?? "allowed";
+}
+
+/** An entry of the vault's own chain, which has no signature. Its MAC is one that the vault can verify. */
+export function recordOfVaultEntry(entry: SealRow): SinkRecord {
+  const { number, kind, sealed_at, digest, mac, previous } = entry;
+  const time = `${sealed_at.toISOString().slice(0, 23)}000Z`;
+  const digests = { digest: digest.toString("hex"), mac: mac.toString("hex"), after: previous.toString("hex") };
+  // The digest of a restart is a list of findings, as long as that is.
+  const { digest: _, ...short } = digests;
+  return {
+    ...{ id: `${VAULT}/${number}`, time, name: `log.${kind}` },
+    ...{ outcome: "allowed", message: kind === "restart" ? "Seals restarted" : "Log sealed", traceId: undefined },
+    fields: { kind, tenant_id: VAULT, number, ...(kind === "restart" ? short : digests) },
+  };
 }
 
 /** An entry of the chain. Sinks get it after its rows, which shows at the receiver whether rows are missing. */

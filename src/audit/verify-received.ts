@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { isTenantId, type TenantId } from "../base/ids.js";
+import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
 import { fieldsOf } from "./export-format.js";
 import type { Finding } from "./findings.js";
 import { rawLines, Unreadable } from "./raw-lines.js";
@@ -17,6 +17,8 @@ export interface ReceivedVerdict {
   readonly tenants: ReadonlyMap<TenantId, ReceivedTenant>;
   /** Tenants whose keys were not given: nothing is said about their rows. */
   readonly otherTenants: number;
+  /** Rows of the vault's own log, which is not signed: nothing is said about them. */
+  readonly vaultRows: number;
   /** Lines that are not of the log, such as those of the operator's log on standard output. */
   readonly otherLines: number;
   readonly reasons: readonly string[];
@@ -25,7 +27,7 @@ export interface ReceivedVerdict {
 }
 
 const ROW = '{"kind":"row","tenant_id":';
-const ENTRY = /^\{"kind":"(?:seal|set_back|restart)","tenant_id":/;
+const ENTRY = /^\{"kind":"(?:seal|set_back|restart|event)","tenant_id":/;
 
 /**
  * Verifies lines of JSON that a sink got, without the vault. Rows count as received once their seal follows. What an
@@ -48,6 +50,7 @@ class ReceivedCheck {
   readonly #used = new Set<string>();
   readonly reasons: string[] = [];
   #otherLines = 0;
+  #vaultRows = 0;
 
   constructor(keys: TenantPublicKeys) {
     this.#keys = keys;
@@ -59,6 +62,10 @@ class ReceivedCheck {
     const tenantId = fields?.get("tenant_id");
     if (!fields || typeof tenantId !== "string" || !isTenantId(tenantId)) {
       this.#otherLines += 1;
+      return;
+    }
+    if (tenantId === VAULT) {
+      this.#vaultRows += isRow ? 1 : 0;
       return;
     }
     const tenant = this.#tenants.get(tenantId) ?? new ReceivedTenant(tenantId);
@@ -83,6 +90,7 @@ class ReceivedCheck {
       state: findingCount > 0 ? "tampered" : this.reasons.length > 0 ? "unknown" : "good",
       tenants: new Map(signed),
       ...{ otherTenants: this.#tenants.size - signed.length, otherLines: this.#otherLines },
+      vaultRows: this.#vaultRows,
       ...{ reasons: this.reasons, findings, findingCount },
     };
   }

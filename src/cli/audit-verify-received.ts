@@ -36,6 +36,7 @@ function show(verdict: ReceivedVerdict, asJson: boolean): Readonly<Record<string
     result: state === "unknown" ? "cannot tell" : state,
     tenants: shown,
     ...(verdict.otherTenants > 0 ? { tenants_without_key: verdict.otherTenants } : {}),
+    ...(verdict.vaultRows > 0 ? { vault_rows: verdict.vaultRows } : {}),
     ...(verdict.otherLines > 0 ? { other_lines: verdict.otherLines } : {}),
     ...(reasons.length > 0 ? { reasons } : {}),
     finding_count: verdict.findingCount,

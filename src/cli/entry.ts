@@ -17,7 +17,7 @@ await run(process.argv.slice(2));
 async function run(args: readonly string[]): Promise<void> {
   const [first, second, third] = args;
   if (first === undefined || ["--help", "-h"].includes(first)) return print(overview());
-  if (["--version", "-V", "version"].includes(first)) return print(versionLine(args.includes("--json")));
+  if (isVersion(args)) return print(versionLine(args.includes("--json")));
   if (first === "__complete") return complete(args.slice(second === "--" ? 2 : 1));
   if (first === "completion") return printCompletion(second);
   if (first === "help") return second === undefined ? print(overview()) : help(second, third);
@@ -29,6 +29,12 @@ async function run(args: readonly string[]): Promise<void> {
   }
   if (OPERATOR_COMMANDS.some(({ name }) => isNamed(name, args))) return runOperatorCommand(first);
   return refuse(args);
+}
+
+/** Without the options that `cloakroom version` has as a command over the API. */
+function isVersion([first = "", ...others]: readonly string[]): boolean {
+  if (["--version", "-V"].includes(first)) return true;
+  return first === "version" && others.every((other) => other === "--json");
 }
 
 async function complete(words: readonly string[]): Promise<void> {

@@ -1,21 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
+import { type BuildVersion, readBuildVersion } from "../base/build-version.js";
 
 /** The version of this program, Node.js and the platform. */
-export interface Version {
-  readonly version: string;
-  /** The commit that it was built from; absent in a build from other sources than a repository. */
-  readonly commit?: string;
+export interface Version extends BuildVersion {
   readonly node: string;
   readonly platform: string;
 }
 
 export function readVersion(): Version {
-  const packageFile = new URL("../../../package.json", import.meta.url);
-  const { version }: { version: string } = JSON.parse(readFileSync(packageFile, "utf8"));
-  // scripts/build.js writes it.
-  const commitFile = new URL("../../.commit", import.meta.url);
-  const commit = existsSync(commitFile) ? { commit: readFileSync(commitFile, "utf8").trim() } : {};
-  return { version, ...commit, node: process.versions.node, platform: `${process.platform}-${process.arch}` };
+  return { ...readBuildVersion(), node: process.versions.node, platform: `${process.platform}-${process.arch}` };
 }
 
 /** The version in one line, or as JSON. */

@@ -1,6 +1,7 @@
-import { type FilterImplOptions, Liquid, type Token, Tokenizer, TypeGuards, toValueSync, Value } from "liquidjs";
+import { type FilterImplOptions, Liquid, Token, Tokenizer, TypeGuards, toValueSync, Value } from "liquidjs";
 import type { Budget } from "./budget.js";
 import { aliasingFilters } from "./filters/aliasing.js";
+import { misuse, type WrittenArgument } from "./filters/argument-forms.js";
 import { FilterArguments } from "./filters/arguments.js";
 import { cardFilters } from "./filters/card.js";
 import { castingFilters } from "./filters/casting.js";
@@ -9,7 +10,6 @@ import type { Filter } from "./filters/filter.js";
 import { jsonFilters } from "./filters/json.js";
 import { maskingFilters } from "./filters/masking.js";
 import { paddingFilters } from "./filters/padding.js";
-import { missingArgument } from "./filters/required-arguments.js";
 import { cheapFilters, sortingFilters, standardFilters } from "./filters/standard.js";
 import { type Operand, toOperand } from "./operand.js";
 import { FOUND_NOTHING, MisusedFilter, malformed, Rejection, unevaluable } from "./rejection.js";
@@ -35,7 +35,7 @@ const liquid = makeEngine();
 /** One value and its filters. */
 export interface ParsedValue {
   readonly value: Value;
-  /** A filter that lacks a required argument. The value can be evaluated all the same, and fails there. */
+  /** A filter whose arguments fail for any data. The value can be evaluated all the same, and fails there. */
   readonly misused: MisusedFilter | undefined;
 }
 
@@ -56,10 +56,17 @@ export function parseValue(text: string): ParsedValue {
   for (const { name, args, begin } of token.filters) {
     for (const argument of args) requireKnownForm(Array.isArray(argument) ? argument[1] : argument);
     if (!Object.hasOwn(liquid.filters, name)) throw new MisusedFilter(`there is no filter ${name.slice(0, 40)}`, begin);
-    const missing = missingArgument(name, args);
-    if (missing) misused ??= new MisusedFilter(`${name} needs ${missing}`, begin);
+    const problem = misuse(name, args.map(writtenArgument));
+    if (problem !== undefined) misused ??= new MisusedFilter(problem, begin);
   }
   return { value: new Value(token, liquid), misused };
+}
+
+/** @param argument in the engine's form: a named argument is a pair of its name and value. */
+function writtenArgument(argument: Token | readonly [name?: string, value?: Token]): WrittenArgument {
+  const [name, token] = argument instanceof Token ? [undefined, argument] : argument;
+  const isLiteral = TypeGuards.isQuotedToken(token) || TypeGuards.isNumberToken(token);
+  return { name, value: isLiteral ? token.content : undefined };
 }
 
 /**

@@ -42,6 +42,17 @@ export function selectOne(value: Json, path: string, budget: Budget): Json | und
   return toJson(first.value.value);
 }
 
+/** Why `path` fails for any data, to follow "json"; undefined if it does not. */
+export function pathProblem(path: string): string | undefined {
+  try {
+    compile(path);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Rejection) return error.reason.replace(/^could not be evaluated: json /, "");
+    throw error;
+  }
+}
+
 function compile(path: string): CompiledPath {
   const known = compiled.get(path);
   if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
 import { LogPump } from "../audit/log-pump.js";
 import type { Clock } from "../base/clock.js";
-import type { TenantId } from "../base/ids.js";
+import { type TenantId, VAULT } from "../base/ids.js";
 import { type LogSink, SinkFailed, type SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, forgetDue, type SinkDueKind } from "../store/jobs/due.js";
@@ -15,6 +15,9 @@ const WAITS = { first: 1_000, most: 5 * 60_000 };
 /** Due minutes that one run takes: a thousand tenants have millions of them after a day without the receiver. */
 const MOST_DUE = 100_000;
 
+/** Between two looks at the vault's own log, in milliseconds. Its rows are few, and none is noted as due. */
+const VAULT_EVERY_MS = 10_000;
+
 export interface LogSinkParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -26,14 +29,14 @@ export interface LogSinkParts {
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
 }
 
-/** Sends tenants' logs to a sink. One replica does it at a time. A sink that is down delays no other. */
+/** Sends tenants' logs and the vault's own to a sink. One replica does it at a time. A sink that is down delays no other. */
 export function logSinkJob(parts: LogSinkParts): Job {
   const { database, sink } = parts;
   const lease = database.lease(`audit-sink-${sink.name}`, LEASE_SECONDS);
   const pump = new LogPump(database, sink);
   const outages = new LogOutages(database, sink.name);
   const failures = new Backoff(WAITS, (problem) => parts.onState(sink.name, problem));
-  const backlog: Backlog = { oldest: undefined };
+  const backlog: Backlog = { oldest: undefined, vaultSince: undefined, vaultAt: Number.NEGATIVE_INFINITY };
   return {
     name: `log sink ${sink.name}`,
     intervalMs: EVERY_MS,
@@ -67,6 +70,10 @@ interface SendParts extends LogSinkParts {
 /** The oldest minute that a failing sink does not have. None is forgotten while it rests, so none is read again. */
 interface Backlog {
   oldest: Date | undefined;
+  /** When the sink began to refuse the vault's own log. */
+  vaultSince: Date | undefined;
+  /** The last look at the vault's own log, on the clock of performance.now(). */
+  vaultAt: number;
 }
 
 interface Running {
@@ -76,12 +83,12 @@ interface Running {
 
 /** Gives each tenant a turn, until none has more. */
 async function sendDue(parts: SendParts, running: Running): Promise<void> {
-  const { database, clock, sink, pump, failures, onFailure } = parts;
+  const { database, clock, sink, pump, failures, backlog, onFailure } = parts;
   const now = new Date(clock.now());
-  if (failures.isResting) return parts.onLag(sink.name, secondsSince(parts.backlog.oldest, now));
+  if (failures.isResting) return parts.onLag(sink.name, secondsSince(backlog.oldest, now));
   const { left, oldest } = await dueMinutes(database, `log_${sink.name}`, now);
   let isBehind = false;
-  const turns = new Set(left.keys());
+  const turns = new Set([...(takesVault(backlog) ? [VAULT] : []), ...left.keys()]);
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
     for (const tenantId of [...turns]) {
@@ -91,11 +98,13 @@ async function sendDue(parts: SendParts, running: Running): Promise<void> {
       try {
         const outcome = await pump.turn(tenantId, running.signal);
         if (outcome.hasSent) failures.succeeded();
+        if (tenantId === VAULT) backlog.vaultSince = undefined;
         if (outcome.left === "done") await finish(parts, tenantId, left.get(tenantId) ?? [], now);
         if (outcome.left === "more") turns.add(tenantId);
       } catch (error) {
         if (running.signal.aborted) return;
         isBehind = true;
+        if (tenantId === VAULT) backlog.vaultSince ??= now;
         if (error instanceof SinkFailed) {
           failures.failed(error.message, error.waitMs);
           turns.clear();
@@ -103,9 +112,17 @@ async function sendDue(parts: SendParts, running: Running): Promise<void> {
       }
     }
   }
-  parts.backlog.oldest = isBehind ? oldest : undefined;
+  const { vaultSince } = backlog;
+  backlog.oldest = isBehind ? (vaultSince && vaultSince < oldest ? vaultSince : oldest) : undefined;
   if (isBehind) await noteOutages(parts, left, now);
-  parts.onLag(sink.name, secondsSince(parts.backlog.oldest, now));
+  parts.onLag(sink.name, secondsSince(backlog.oldest, now));
+}
+
+function takesVault(backlog: Backlog): boolean {
+  const now = performance.now();
+  if (!backlog.vaultSince && now - backlog.vaultAt < VAULT_EVERY_MS) return false;
+  backlog.vaultAt = now;
+  return true;
 }
 
 function secondsSince(time: Date | undefined, now: Date): number {

@@ -5,7 +5,7 @@ import type { DueMinute } from "../store/jobs/due.js";
 import { Backoff } from "./backoff.js";
 import type { Job } from "./schedule.js";
 
-const EVERY_MS = 30_000;
+const EVERY_MS = 10_000;
 /** A run with 10,000 tenants stores their proofs within it. */
 const LEASE_SECONDS = 300;
 /** Waits after failures grow from the first to the last, in milliseconds. */

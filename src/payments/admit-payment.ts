@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, type Caller, sendingTo } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
@@ -22,6 +22,7 @@ import { cardBrand } from "../tokens/types/card-brand.js";
 import { accountFingerprint, cardFingerprint } from "./account-fingerprint.js";
 import type { Card, SensitiveCard } from "./card.js";
 import { type Connection, openConnection } from "./connection.js";
+import type { PaymentHosts } from "./connectors.js";
 import { type CardSnapshot, type Payment, type PaymentOrder, paymentRowOf, reconciliationIdOf } from "./payment.js";
 import { claimThreeDSData } from "./three-ds/claim.js";
 
@@ -49,6 +50,7 @@ export async function admitPayment(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
+  connectors: PaymentHosts,
   { connectionId, tokenId, order, threeDSSessionId }: PaymentDraft,
 ): Promise<AdmittedPayment> {
   requireFlags(order);
@@ -98,8 +100,9 @@ export async function admitPayment(
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.enqueue(insertPayment, written);
   noteDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
-  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "create"));
-  writeLog(tx, logEntry(actorOf(caller), entityType, tokenId, "use", { transform: "reveal" }));
+  const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
+  writeLog(tx, logEntry(actor, "transaction", id, "create"));
+  writeLog(tx, logEntry(actor, entityType, tokenId, "use", { transform: "reveal" }));
   await touch(tx, tokenId, row.active_month);
   return { payment, connection, card: new Sensitive(card) };
 }

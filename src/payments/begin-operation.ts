@@ -1,4 +1,4 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, type Caller, sendingTo } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
@@ -13,6 +13,7 @@ import { accountFingerprint, withAccountSentTo } from "./account-fingerprint.js"
 import { SENDING_LEASE_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
+import type { PaymentHosts } from "./connectors.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import { nonRefundable, openRefund, type Refund, sealRefund } from "./refund.js";
@@ -28,10 +29,11 @@ export async function beginCapture(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
+  connectors: PaymentHosts,
   id: Uuid,
   wanted: number | undefined,
 ): Promise<BegunOperation> {
-  return begin(tx, caller, keys, id, "capture", (payment) => {
+  return begin(tx, caller, keys, connectors, id, "capture", (payment) => {
     if (payment.status !== "authorization_succeeded") {
       throw wrongState(payment, "only an authorization that succeeded can be captured, once.");
     }
@@ -48,9 +50,10 @@ export async function beginVoid(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
+  connectors: PaymentHosts,
   id: Uuid,
 ): Promise<BegunOperation> {
-  return begin(tx, caller, keys, id, "token:use", (payment) => {
+  return begin(tx, caller, keys, connectors, id, "token:use", (payment) => {
     if (payment.status === "capture_succeeded" || payment.status === "capture_pending") {
       throw wrongState(payment, "what is captured can be refunded instead.");
     }
@@ -73,11 +76,12 @@ export async function beginRefund(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
+  connectors: PaymentHosts,
   id: Uuid,
   wanted: number | undefined,
   reason: string | undefined,
 ): Promise<BegunRefund> {
-  const begun = await begin(tx, caller, keys, id, "token:use", async (payment) => {
+  const begun = await begin(tx, caller, keys, connectors, id, "token:use", async (payment) => {
     if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
     // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
@@ -110,6 +114,7 @@ async function begin(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
+  connectors: PaymentHosts,
   id: Uuid,
   right: PaymentRight,
   plan: (payment: Payment) => Payment | Promise<Payment>,
@@ -124,6 +129,7 @@ async function begin(
   const begun = { ...withAccountSentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   noteDue(tx, { kind: "payment", at: due });
-  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", begun.attempt?.operation));
+  const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
+  writeLog(tx, logEntry(actor, "transaction", id, "update", begun.attempt?.operation));
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };
 }

@@ -32,6 +32,8 @@ export interface ConnectorContext {
  */
 export interface Connector {
   readonly formulaId: FormulaId;
+  /** The host that the connection's calls go to. Undefined if it has no valid address, or no service is called. */
+  hostOf(context: Pick<ConnectorContext, "fields">): string | undefined;
   /** Refuses an amount that the service cannot express exactly with invalid_amount, without a call. */
   authorize(context: ConnectorContext, request: AuthorizationRequest): Promise<AuthorizationOutcome>;
   capture(context: ConnectorContext, request: CaptureRequest): Promise<FollowUpOutcome>;

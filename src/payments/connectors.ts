@@ -5,6 +5,9 @@ import type { Connector, ConnectorContext } from "./connector.js";
 import type { FormulaId } from "./formula.js";
 import type { ProviderHttp } from "./provider-http.js";
 
+/** Knows where payments go. */
+export type PaymentHosts = Pick<Connectors, "hostOf">;
+
 /** The payment services that this server supports, by formula. */
 export class Connectors {
   readonly #connectors: ReadonlyMap<FormulaId, Connector>;
@@ -26,6 +29,11 @@ export class Connectors {
     const connector = this.#connectors.get(id);
     if (!connector) throw new Error(`no connector speaks to ${id}`);
     return connector;
+  }
+
+  /** The host that values go to, for log rows. Undefined for the simulator. */
+  hostOf({ formula, fields }: Pick<Connection, "formula" | "fields">): string | undefined {
+    return this.of(formula.id).hostOf({ fields });
   }
 
   contextOf(tenantId: TenantId, { fields }: Pick<Connection, "fields">): ConnectorContext {

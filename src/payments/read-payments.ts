@@ -1,14 +1,17 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, type Caller, sendingTo } from "../access/caller.js";
 import { ALL, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
+import { readConnection } from "../store/payments/connections.js";
 import { listPaymentRows, updatePayment } from "../store/payments/payments.js";
 import { listRefundRows, readRefund } from "../store/payments/refunds.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { uuidFrom } from "./addresses.js";
+import { connectionOf } from "./connection.js";
+import type { PaymentHosts } from "./connectors.js";
 import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
 import { visiblePayments } from "./payment-scope.js";
@@ -52,12 +55,15 @@ export async function leasePayment(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
+  connectors: PaymentHosts,
   id: Uuid,
 ): Promise<Payment> {
   const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
   if (leased) throw busy();
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, payment));
-  writeLog(tx, logEntry(actorOf(caller), "transaction", id, "update", "sync"));
+  const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
+  const actor = actorOf(sendingTo(caller, connection && connectors.hostOf(connection)));
+  writeLog(tx, logEntry(actor, "transaction", id, "update", "sync"));
   return { ...payment, revision: payment.revision + 1 };
 }
 

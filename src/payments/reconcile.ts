@@ -1,3 +1,4 @@
+import { NO_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
@@ -20,7 +21,7 @@ import {
 import { matchesSnapshot, payableCard } from "./admit-payment.js";
 import { expirePayment } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
-import { connectionOf } from "./connection.js";
+import { type Connection, connectionOf } from "./connection.js";
 import { endApproval } from "./end-approval.js";
 import { afterLookUp, isSafeToResend, lookUp } from "./look-up.js";
 import { lookUpDelay } from "./look-up-schedule.js";
@@ -98,7 +99,8 @@ async function lookAfter(
   if (!after) return payment;
   if (after.status === "buyer_approval_pending") return endApproval(parts, keys, tenantId, after, connection, found);
   if (!isSent) return after;
-  const card = after.attempt?.operation === "authorize" ? await cardAgain(parts, keys, tenantId, after) : undefined;
+  const card =
+    after.attempt?.operation === "authorize" ? await cardAgain(parts, keys, tenantId, after, connection) : undefined;
   if (after.attempt?.operation === "authorize" && !card) return letGo(parts, keys, tenantId, after);
   return perform(parts, keys, tenantId, after, connection, card);
 }
@@ -130,14 +132,16 @@ function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId
  * A changed or recreated token may hold another card, which must not be charged.
  */
 async function cardAgain(
-  { database }: ReconcileParts,
+  { database, connectors }: ReconcileParts,
   keys: TenantKeys,
   tenantId: TenantId,
   { tokenId, order, attempt, card: shown }: Payment,
+  connection: Connection,
 ): Promise<SensitiveCard | undefined> {
   const row = await database.shared.run(tenantId, "unguarded", async (tx) => {
     const found = await findToken(tx, tokenId);
-    if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use", { transform: "reveal" }));
+    const context = { ...NO_CONTEXT, destinationHost: connectors.hostOf(connection) };
+    if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use", { transform: "reveal", context }));
     return found;
   });
   const card = row ? payableCard(openToken(keys, tenantId, row)) : undefined;

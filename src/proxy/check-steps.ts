@@ -5,7 +5,7 @@ import { Budget } from "../expressions/budget.js";
 import { mapTexts, placeName } from "../expressions/json-texts.js";
 import { expressionSpans } from "../expressions/span.js";
 import { isLocation, LOCATION } from "./json-location.js";
-import { type StepScope, stepExpressionProblem } from "./step-expression.js";
+import { isEvaluatedByToken, type StepScope, stepExpressionProblem } from "./step-expression.js";
 import type { Transform } from "./transform.js";
 
 /** A transform and the field that errors name it by. */
@@ -56,7 +56,9 @@ function isHeaderValue(text: string): boolean {
 function problemsOf(step: Transform, options: string, scope: StepScope, budget: Budget): Problem[] {
   switch (step.type) {
     case "tokenize":
-      return problemsIn(step.token, `${options}.token`, scope, budget);
+      return Object.entries(step.token).flatMap(([name, value]) =>
+        problemsIn(value, `${options}.token.${name}`, { ...scope, evaluatedByToken: isEvaluatedByToken(name) }, budget),
+      );
     case "append_json":
     case "append_header":
       return problemsIn(step.value, `${options}.value`, scope, budget);

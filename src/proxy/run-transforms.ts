@@ -73,6 +73,9 @@ const MAX_BODY = 5 * 1024 * 1024;
  */
 const MOST_MS = 30_000;
 
+/** The message that expressions read. */
+const READ_BY = { request_transform: "request", response_transform: "answer" } as const;
+
 /** Runs the transforms of a proxy in order, each on the result of the one before. */
 export class RunTransforms {
   readonly #parts: TransformParts;
@@ -136,7 +139,7 @@ export class RunTransforms {
     const startedAt = performance.now();
     for (const step of steps) {
       if (performance.now() - startedAt > MOST_MS) throw tookTooLong();
-      const expressions = new StepExpressions(remembered, kind === "response_transform" ? message.body : undefined);
+      const expressions = new StepExpressions(remembered, { kind: READ_BY[kind], body: message.body });
       switch (step.type) {
         case "reactor": {
           const args = { body: message.body, headers: message.headersObject() };
@@ -165,7 +168,7 @@ export class RunTransforms {
         case "tokenize": {
           if (!application)
             throw new Fault("permission_denied", "This proxy has no application, so it may not create tokens.");
-          const token = expressions.object(step.token, "token");
+          const token = expressions.token(step.token);
           remembered.set(step.identifier, await this.#parts.createToken(application, token, signal));
           break;
         }

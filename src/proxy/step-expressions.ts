@@ -1,30 +1,49 @@
 import { invalid } from "../base/fault.js";
-import { isJsonObject, type Json, type JsonObject, setOwnProperty } from "../base/json.js";
+import { type Json, type JsonObject, setOwnProperty } from "../base/json.js";
 import { evaluate } from "../expressions/expression.js";
+import { mapTexts, visitTexts } from "../expressions/json-texts.js";
 import { expressionSpans } from "../expressions/span.js";
 import { setAtLocation } from "./json-location.js";
 import { asText } from "./splice/place.js";
-import { parseStepExpression, STEP_FORMS } from "./step-expression.js";
+import { isEvaluatedByToken, parseStepExpression, readsItsToken, STEP_FORMS } from "./step-expression.js";
 
 /** Results of earlier steps, by their identifiers. */
 export type StepResults = Map<string, Json>;
 
+/** The message that a step changes, as the steps before it left it. */
+export interface StepMessage {
+  readonly kind: "request" | "answer";
+  readonly body: Json;
+}
+
 /**
- * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's answer, `{{
- * transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step.
+ * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's answer, `{{ request.<field> }}` the body
+ * of the request, `{{ transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step. A token to
+ * create also has its own, such as `{{ data.number | last4 }}` in its mask.
  */
 export class StepExpressions {
   readonly #remembered: StepResults;
-  readonly #response: Json | undefined;
+  readonly #message: StepMessage;
 
-  constructor(remembered: StepResults, response: Json | undefined) {
+  constructor(remembered: StepResults, message: StepMessage) {
     this.#remembered = remembered;
-    this.#response = response;
+    this.#message = message;
   }
 
-  object(value: JsonObject, field: string): JsonObject {
-    const resolved = this.#resolve(value, field);
-    return isJsonObject(resolved) ? resolved : {};
+  /**
+   * The request for a token. Expressions that the token evaluates itself stay. No other value brings one into its
+   * field: a destination could make a mask show all of the data.
+   */
+  token(request: JsonObject): JsonObject {
+    const resolved: JsonObject = {};
+    for (const [name, value] of Object.entries(request)) {
+      const field = `token.${name}`;
+      const resolve = isEvaluatedByToken(name)
+        ? (text: string) => this.#resolveTokenText(text, field)
+        : (text: string) => this.#resolveText(text, (expression) => this.#evaluate(expression, field));
+      setOwnProperty(resolved, name, mapTexts(value, resolve));
+    }
+    return resolved;
   }
 
   text(value: string, field: string): string {
@@ -37,23 +56,29 @@ export class StepExpressions {
   }
 
   #resolve(value: Json, field: string): Json {
-    if (typeof value === "string") return this.#resolveText(value, field);
-    if (Array.isArray(value)) return value.map((item) => this.#resolve(item, field));
-    if (!isJsonObject(value)) return value;
-    const resolved: JsonObject = {};
-    for (const [key, item] of Object.entries(value)) setOwnProperty(resolved, key, this.#resolve(item, field));
-    return resolved;
+    return mapTexts(value, (text) => this.#resolveText(text, (expression) => this.#evaluate(expression, field)));
+  }
+
+  #resolveTokenText(text: string, field: string): Json {
+    return this.#resolveText(text, (expression) => {
+      if (readsItsToken(expression)) return `{{${expression}}}`;
+      const value = this.#evaluate(expression, field);
+      visitTexts(value, (inserted) => {
+        // A single one: with a brace before it, in the text or in another value, it opens an expression.
+        if (inserted.includes("{")) throw invalid(field, "must not get a { from a value that it inserts");
+      });
+      return value;
+    });
   }
 
   /** A text that is one expression keeps the type of its result; within a longer text results become text. */
-  #resolveText(text: string, field: string): Json {
+  #resolveText(text: string, evaluateOne: (expression: string) => Json): Json {
     const spans = [...expressionSpans(text)];
     const [first] = spans;
     if (!first) return text;
-    if (first.start === 0 && first.end === text.length) return this.#evaluate(first.expression, field);
+    if (first.start === 0 && first.end === text.length) return evaluateOne(first.expression);
     const pieces = spans.map(
-      (span, index) =>
-        text.slice(spans[index - 1]?.end ?? 0, span.start) + asText(this.#evaluate(span.expression, field)),
+      (span, index) => text.slice(spans[index - 1]?.end ?? 0, span.start) + asText(evaluateOne(span.expression)),
     );
     return `${pieces.join("")}${text.slice(spans.at(-1)?.end)}`;
   }
@@ -67,8 +92,9 @@ export class StepExpressions {
 
   #bind(expression: string, field: string): [string, JsonObject] {
     const parsed = parseStepExpression(expression);
-    if (parsed?.reads === "answer" && this.#response !== undefined) {
-      return [`{{ ${parsed.template} }}`, { res: this.#response }];
+    const { kind, body } = this.#message;
+    if (parsed?.reads === kind) {
+      return [`{{ ${parsed.template} }}`, kind === "answer" ? { res: body } : { request: body, req: body }];
     }
     if (parsed?.reads !== "step" || !this.#remembered.has(parsed.identifier)) throw invalid(field, STEP_FORMS);
     return [`{{ ${parsed.template} }}`, { made: this.#remembered.get(parsed.identifier) ?? null }];

@@ -88,7 +88,7 @@ export function composePayments(parts: PaymentsParts): Payments {
     onFailure: tenantFailure(log, "payments", "reconciling a tenant's payments failed and will be tried again"),
   });
   return {
-    methods: methodsOf(parts, engine, checks),
+    methods: methodsOf(parts, connectors, engine, checks),
     jobs: jobsOf(parts, engine, checks),
     incoming,
     challenges: new SimulatedChallenges(database, keyring, simulatedDirectory),
@@ -110,13 +110,18 @@ function approvalPageOf({ vault, address }: PaymentsParts) {
   };
 }
 
-function methodsOf({ vault, address }: PaymentsParts, engine: PaymentEngine, checks: TenantWorkers): ServedMethod[] {
+function methodsOf(
+  { vault, address }: PaymentsParts,
+  connectors: Connectors,
+  engine: PaymentEngine,
+  checks: TenantWorkers,
+): ServedMethod[] {
   const { keyring } = vault;
   const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
     `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
   return [
     ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
-    ...transactionService({ keyring, engine }),
+    ...transactionService({ keyring, engine, connectors }),
     ...threeDSService({
       ...{ keyring, directory: simulatedDirectory },
       challengeUrl: (keys, tenantId, id) =>

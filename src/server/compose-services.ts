@@ -2,6 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
 import { recordTenant } from "../audit/vault-log.js";
+import { readBuildVersion } from "../base/build-version.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";
 import type { ServedMethod } from "../services/call.js";
@@ -14,6 +15,7 @@ import { proxyService } from "../services/proxies.js";
 import { reactService } from "../services/react.js";
 import { reactorFormulaService } from "../services/reactor-formulas.js";
 import { reactorService } from "../services/reactors.js";
+import { serverService } from "../services/server.js";
 import { sessionService } from "../services/sessions.js";
 import { tenantService } from "../services/tenants.js";
 import type { Config } from "../settings/config.js";
@@ -50,6 +52,7 @@ export function composeServices(
     ...functionTestService({ setUpTest, agents }),
     ...failedRunService(keyring),
     ...reactorFormulaService({ keyring, compileFor }),
+    ...serverService(readBuildVersion()),
     ...reactService({ keyring, policy, react, wake: (tenantId) => runs.wake(tenantId) }),
   ];
 }

@@ -12,6 +12,7 @@ import { PasskeyService } from "../../gen/cloakroom/v1/passkeys_pb.js";
 import { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { ReactorFormulaService, ReactorService } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
+import { ServerService } from "../../gen/cloakroom/v1/server_pb.js";
 import { SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
@@ -40,4 +41,5 @@ export const SERVICES: readonly DescService[] = [
   ConnectionService,
   TransactionService,
   ThreeDSService,
+  ServerService,
 ];

@@ -1,4 +1,5 @@
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
+import { recordLogRead } from "../access/record-log-read.js";
 import { entityTypesMatching } from "../audit/log-entry.js";
 import { type FeedReader, LogFeeds } from "../audit/log-feed.js";
 import { comparePositions, endOfLog, type FollowFilter, LogFollower, type Look } from "../audit/log-follower.js";
@@ -31,6 +32,8 @@ export function followLogs(keyring: Keyring): ServedStream {
     const cursorScope = ["logs/follow", entityType ?? "", entityId ?? ""];
     const entityTypes = entityType === undefined ? undefined : entityTypesMatching(entityType);
     const start = after === undefined ? undefined : readAfter(keys, cursorScope, after);
+    // Under the present settings: those that the caller was admitted with may be seconds old.
+    await call.read(async (tx) => recordLogRead(tx, call.caller, "followed"));
     const reader = feeds.join(tenantId);
     let sentAt = Number.NEGATIVE_INFINITY;
     try {

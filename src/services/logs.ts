@@ -1,5 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
+import { recordLogRead } from "../access/record-log-read.js";
 import { ENTITY_TYPES } from "../audit/log-entry.js";
 import { prepareLogPage } from "../audit/log-page.js";
 import type { Clock } from "../base/clock.js";
@@ -17,14 +18,21 @@ export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
       const { page, size } = pageRequest(request);
       const { start } = request;
       const query = { ...request, page, size };
-      return call.list(prepareLogPage(await keyring.of(tenantId), query, new Date(clock.now())), ({ rows, next }) => ({
-        pagination: {
-          pageSize: size,
-          ...(next === undefined ? {} : { after: next, next }),
-          ...(start === undefined ? { pageNumber: page } : {}),
+      const readPage = prepareLogPage(await keyring.of(tenantId), query, new Date(clock.now()));
+      return call.list(
+        async (tx) => {
+          recordLogRead(tx, call.caller);
+          return readPage(tx);
         },
-        data: rows.map((row) => showLogRow(tenantId, row)),
-      }));
+        ({ rows, next }) => ({
+          pagination: {
+            pageSize: size,
+            ...(next === undefined ? {} : { after: next, next }),
+            ...(start === undefined ? { pageNumber: page } : {}),
+          },
+          data: rows.map((row) => showLogRow(tenantId, row)),
+        }),
+      );
     }),
     serve(method.listLogEntityTypes, async (_request, call) =>
       call.transact(noDatabaseWork, () => ({

@@ -12,13 +12,14 @@ import type { OrdinaryTransaction, Work } from "../store/transactions/transactio
 
 /** One request to a method that sends many messages. */
 export interface StreamCall {
+  /** With the rights that {@link read} last ran under. */
   readonly caller: Caller;
   /** The revision of the tenant's rights that {@link read} last ran under. */
   readonly revision: number;
   /** Aborted when the stream must end: the caller left, or the server ends it. */
   readonly signal: AbortSignal;
   /**
-   * Runs a read-only transaction under the caller's present rights.
+   * Runs a transaction under the caller's present rights.
    * @throws {Fault} if the key has lost its rights.
    */
   read<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;

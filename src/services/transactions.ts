@@ -5,6 +5,7 @@ import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
 import { admitPayment, type PaymentDraft } from "../payments/admit-payment.js";
 import { beginCapture, beginRefund, beginVoid } from "../payments/begin-operation.js";
+import type { PaymentHosts } from "../payments/connectors.js";
 import type { Payment } from "../payments/payment.js";
 import type { PaymentEngine } from "../payments/payment-engine.js";
 import type { PaymentSource } from "../payments/payment-request.js";
@@ -19,13 +20,14 @@ import { toJson } from "./value.js";
 export interface TransactionServiceParts {
   readonly keyring: Keyring;
   readonly engine: PaymentEngine;
+  readonly connectors: PaymentHosts;
 }
 
 export function transactionService(parts: TransactionServiceParts): ServedMethod[] {
   return [...paymentReads(parts), ...paymentOperations(parts), ...refundMethods(parts)];
 }
 
-function paymentReads({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+function paymentReads({ keyring, engine, connectors }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
@@ -43,13 +45,13 @@ function paymentReads({ keyring, engine }: TransactionServiceParts): ServedMetho
     serve(method.syncTransaction, async ({ id }, call) => {
       const { caller } = call;
       const keys = await keyring.of(caller.tenantId);
-      const leased = await call.commit((tx) => leasePayment(tx, caller, keys, uuidOf(id)));
+      const leased = await call.commit((tx) => leasePayment(tx, caller, keys, connectors, uuidOf(id)));
       return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
     }),
   ];
 }
 
-function paymentOperations({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+function paymentOperations({ keyring, engine, connectors }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
@@ -61,7 +63,7 @@ function paymentOperations({ keyring, engine }: TransactionServiceParts): Served
         await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await admitPayment(tx, caller, keys, draft)),
+            begin: async (tx) => withSubject(await admitPayment(tx, caller, keys, connectors, draft)),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
             resume: (tx, id) => getPayment(tx, caller, keys, id),
           },
@@ -78,7 +80,7 @@ function paymentOperations({ keyring, engine }: TransactionServiceParts): Served
         const wanted = amount === undefined ? undefined : Number(amount);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await beginCapture(tx, caller, keys, uuidOf(id), wanted)),
+            begin: async (tx) => withSubject(await beginCapture(tx, caller, keys, connectors, uuidOf(id), wanted)),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
             resume: (tx, subject) => getPayment(tx, caller, keys, subject, "capture"),
           },
@@ -94,7 +96,7 @@ function paymentOperations({ keyring, engine }: TransactionServiceParts): Served
         const keys = await keyring.of(caller.tenantId);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await beginVoid(tx, caller, keys, uuidOf(id))),
+            begin: async (tx) => withSubject(await beginVoid(tx, caller, keys, connectors, uuidOf(id))),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
             resume: (tx, subject) => getPayment(tx, caller, keys, subject),
           },
@@ -106,7 +108,7 @@ function paymentOperations({ keyring, engine }: TransactionServiceParts): Served
   ];
 }
 
-function refundMethods({ keyring, engine }: TransactionServiceParts): ServedMethod[] {
+function refundMethods({ keyring, engine, connectors }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
@@ -118,7 +120,7 @@ function refundMethods({ keyring, engine }: TransactionServiceParts): ServedMeth
         return call.engage(
           {
             begin: async (tx) => {
-              const begun = await beginRefund(tx, caller, keys, uuidOf(id), wanted, reason);
+              const begun = await beginRefund(tx, caller, keys, connectors, uuidOf(id), wanted, reason);
               return { ...begun, subject: begun.refund.id };
             },
             act: async (begun) => {

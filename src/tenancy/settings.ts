@@ -7,6 +7,7 @@ export const DEFAULT_SETTINGS: TenantSettings = {
   disable_ephemeral_proxy: false,
   deduplicate_tokens: false,
   require_reveal_reason: false,
+  record_log_reads: false,
   reveal_to_people: false,
 };
 

@@ -46,9 +46,13 @@ export async function changeTenant(
   return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
 }
 
-function remarkOn(before: TenantSettings, { require_reveal_reason: asks }: TenantSettings): string | undefined {
-  if (before.require_reveal_reason === asks) return undefined;
-  return `require_reveal_reason ${asks ? "on" : "off"}`;
+/** Settings whose changes the log names: what it records, and whom values may be shown to. */
+const NAMED_SETTINGS = ["require_reveal_reason", "record_log_reads", "reveal_to_people"] as const;
+
+function remarkOn(before: TenantSettings, after: TenantSettings): string | undefined {
+  const changed = NAMED_SETTINGS.filter((name) => before[name] !== after[name]);
+  if (changed.length === 0) return undefined;
+  return changed.map((name) => `${name} ${after[name] ? "on" : "off"}`).join(", ");
 }
 
 /** Otherwise a stolen sign-in could open the way to values by itself. */

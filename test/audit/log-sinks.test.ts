@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { mkdtemp, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -6,7 +7,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { TenantId } from "../../src/base/ids.js";
+import { recordInVault } from "../../src/audit/vault-log.js";
+import { verifyReceived } from "../../src/audit/verify-received.js";
+import { type TenantId, VAULT } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { logSinkJob } from "../../src/jobs/log-sinks.js";
 import type { Job } from "../../src/jobs/schedule.js";
@@ -14,6 +17,7 @@ import { FileSink } from "../../src/sinks/file-sink.js";
 import { OtlpSink } from "../../src/sinks/otlp-sink.js";
 import type { LogSink, SinkName } from "../../src/sinks/sink.js";
 import { SyslogSink } from "../../src/sinks/syslog-sink.js";
+import { removeRows } from "../../src/tenancy/remove-tenant.js";
 import { createAuthority } from "../egress/certificates.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
@@ -70,13 +74,14 @@ const idsOf = async (tenantId: TenantId) =>
     ({ id }) => id,
   );
 
+const newPath = async () => join(await mkdtemp(join(tmpdir(), "sink-")), "audit.jsonl");
+const linesIn = async (path: string) =>
+  (await readFile(path, "utf8"))
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+
 describe("a file", () => {
-  const newPath = async () => join(await mkdtemp(join(tmpdir(), "sink-")), "audit.jsonl");
-  const linesIn = async (path: string) =>
-    (await readFile(path, "utf8"))
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line));
   const kindsIn = async (path: string) => (await linesIn(path)).map(({ kind }) => kind);
 
   it("gets each row once, each minute followed by its seal", async () => {
@@ -140,7 +145,7 @@ describe("a file", () => {
     expect(names[0]).toMatch(/^audit\.jsonl\.\d{4}-\d\d-\d\dT/);
   });
 
-  it("that another program renames is begun again", async () => {
+  it("is created again after another program has renamed it", async () => {
     const path = await newPath();
     const tenantId = await sealedTenant("file");
     const sending = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
@@ -149,6 +154,28 @@ describe("a file", () => {
     await sealMore(tenantId, 1, "file");
     await sending.run();
     expect(await kindsIn(path)).toEqual(["row", "seal"]);
+  });
+
+  it("gets the logs of the others while a tenant is deleted", async () => {
+    const path = await newPath();
+    const [gone, other] = [await sealedTenant("file"), await sealedTenant("file")];
+    const file = new FileSink({ path, bytes: 1e9, kept: 0 });
+    // Some seconds pass between the list of what is due and a tenant's turn.
+    const deleting: LogSink = {
+      ...{ name: file.name, unsureForMs: file.unsureForMs },
+      async send(records, signal) {
+        await removeRows(ledger.database, gone, signal);
+        await file.send(records);
+      },
+      takeLost: () => file.takeLost(),
+      close: () => file.close(),
+    };
+    const sending = sendingTo(deleting);
+    await sending.run();
+    await sending.run();
+    expect([sending.states, sending.failed]).toEqual([[], []]);
+    const sent = (await linesIn(path)).filter(({ tenant_id }) => tenant_id === other);
+    expect(sent).toHaveLength(9);
   });
 
   it("that cannot be written delays the log, which retention keeps for it", async () => {
@@ -326,7 +353,7 @@ describe("an OTLP receiver", () => {
     },
   );
 
-  it("that fails in the middle of a large minute gets the rest of it, in order", async () => {
+  it("gets the rest of a large minute, in order, after it failed in the middle of it", async () => {
     const received: string[] = [];
     let large = 0;
     const url = await receiver((body, response) => {
@@ -373,5 +400,59 @@ describe("an OTLP receiver", () => {
     await sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: (id) => rejected.push(id) })).run();
     expect(seen.size).toBe(8);
     expect(rejected).toEqual([(await idsOf(tenantId))[2]]);
+  });
+});
+
+// Last: each new sink gets these rows.
+describe("the vault's own log", () => {
+  const record = (entityId: string) =>
+    recordInVault(ledger, {
+      entityType: "server",
+      entityId,
+      operation: "start",
+      remark: "release 1",
+      isByServer: true,
+    });
+  const sendNow = async (path: string) => {
+    const sending = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
+    await sending.run();
+    await sending.job.end?.();
+    expect([sending.states, sending.failed]).toEqual([[], []]);
+    return (await linesIn(path)).filter(({ tenant_id }) => tenant_id === VAULT);
+  };
+
+  it("goes to sinks once, each row with its entry, and shows there which row is gone", async () => {
+    const path = await newPath();
+    await Promise.all([record("one"), record("two")]);
+    // Has an attestation in the vault's own chain.
+    await sealedTenant("file");
+    const lines = await sendNow(path);
+    expect(lines.map(({ kind }) => kind)).toEqual(["row", "event", "row", "event"]);
+    expect(lines.map(({ entity_id }) => entity_id).toSorted()).toEqual(["one", "two", undefined, undefined]);
+    expect(lines[0]).toMatchObject({ message: "Server started: release 1", outcome: "allowed", client: null });
+    expect(lines[1]).toMatchObject({ number: expect.any(Number), mac: expect.stringMatching(/^[0-9a-f]{64}$/) });
+
+    await record("three");
+    await record("four");
+    await ledger.tamper(VAULT, "delete from audit_logs where entity_id = 'three'");
+    const later = (await sendNow(path)).slice(4);
+    expect(later.map(({ kind, entity_id }) => entity_id ?? kind)).toEqual(["event", "four", "event"]);
+    expect(later[0].number).toBeGreaterThan(lines[3].number);
+    expect(await sendNow(path)).toHaveLength(7);
+    const received = await verifyReceived(createReadStream(path), new Map());
+    expect(received).toMatchObject({ vaultRows: 3, otherLines: 0, findings: [] });
+  });
+
+  it("waits for a sink that is down, and counts as its lag", async () => {
+    const path = await newPath();
+    await writeFile(path, "");
+    const broken = sendingTo(new FileSink({ path: join(path, "nowhere"), bytes: 1e9, kept: 0 }));
+    await record("five");
+    await broken.run();
+    ledger.clock.time += MINUTE;
+    await broken.run();
+    expect([broken.states, broken.lag, broken.failed]).toEqual([[expect.stringContaining("ENOTDIR")], [0, 60], []]);
+    await broken.job.end?.();
+    expect((await sendNow(path)).filter(({ kind }) => kind === "row").at(-1)).toMatchObject({ entity_id: "five" });
   });
 });

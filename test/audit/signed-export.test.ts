@@ -8,6 +8,7 @@ import type { TenantId } from "../../src/base/ids.js";
 import { fingerprintOf, logSigningKey } from "../../src/crypto/log-signing.js";
 import { closeLog } from "../../src/store/audit/audit-seals.js";
 import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
+import { beginRotation } from "../../src/tenancy/rotation.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;
@@ -75,6 +76,25 @@ describe("a signed export", () => {
       ...["manifest", "link", "row", "row", "row", "seal", "link", "end"],
     ]);
     expect(await verified(file, await keyOf(tenantId))).toMatchObject({ state: "good", rows: 3, entries: 3 });
+  });
+
+  it("is signed by the same key across a replacement of the tenant's keys", async () => {
+    const { tenantId, minute } = await sealedTenant();
+    const before = await keyOf(tenantId);
+    const { database, rootKeys } = ledger;
+    expect(await beginRotation({ database, rootKeys }, tenantId)).toBe("begun");
+    ledger.clock.time = minute(10).getTime();
+    await ledger.log(tenantId, 2);
+    later(3);
+    const server = ledger.another();
+    expect((await ledger.runJob({ server })).failed).toEqual([]);
+    const versions = "select distinct version from tenant_keys where purpose = 'audit'";
+    expect(await ledger.rows(tenantId, versions)).toEqual([{ version: 1 }]);
+    const keys = await server.keyring.of(tenantId);
+    expect([keys.data.current, logSigningKey(keys.audit, tenantId).fingerprint]).toEqual([2, before]);
+    // The replacement of the keys has a row too.
+    const file = await exported(tenantId, { since: minute(0), until: minute(11) });
+    expect(await verified(file, before)).toMatchObject({ state: "good", rows: 15, findings: [], reasons: [] });
   });
 
   it("of a time without rows proves that there were none", async () => {

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { compareWith } from "./against.js";
 import { startBenchServer } from "./bench-server.js";
+import { compareClient } from "./client.js";
 import { consoleTimes } from "./console.js";
 import { measureDatabaseFloors } from "./database-floors.js";
 import { measureEcho } from "./floors.js";
@@ -20,13 +21,14 @@ import { tokenRows } from "./tokens.js";
  * Measures the floors and the server in one run on this machine: only ratios compare across runs. Prints a table and
  * writes it as JSON to the file given by `--json`. Lists have `--tokens` tokens.
  * `--against COMMIT` instead measures that commit's build next to this one, in `--rounds` rounds of each operation
- * whose name contains `--only`.
+ * whose name contains `--only`. `--client` instead measures `@cloakroom/client` next to the generator, in as many rounds.
  */
 const { values: options } = parseArgs({
   options: {
     json: { type: "string" },
     tokens: { type: "string", default: "1000000" },
     against: { type: "string" },
+    client: { type: "boolean", default: false },
     rounds: { type: "string", default: "5" },
     only: { type: "string", default: "" },
   },
@@ -34,6 +36,10 @@ const { values: options } = parseArgs({
 if (options.against !== undefined) {
   const compared = await compareWith(options.against, { rounds: Number(options.rounds), only: options.only });
   if (options.json) writeFileSync(options.json, `${JSON.stringify(compared, undefined, 2)}\n`);
+  process.exit();
+}
+if (options.client) {
+  await compareClient(Number(options.rounds));
   process.exit();
 }
 const table = new Table();

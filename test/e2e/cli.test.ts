@@ -28,6 +28,14 @@ describe("cloakroom", () => {
     expect(JSON.parse((await run(word, "--json")).stdout)).toMatchObject({ version, commit, node });
   });
 
+  it("version refuses options that it does not have", async () => {
+    expect(await run("version", "--sever")).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/--server/),
+    });
+  });
+
   it.each(["serve", "init", "migrate", "tenants create", "tenants list", "doctor"])(
     "%s --help says what it takes, and does nothing",
     async (name) => {

@@ -1,7 +1,10 @@
-import { Code } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Cloakroom } from "../../clients/typescript/src/node.js";
+import { type FollowLogsResponse, LogService } from "../../gen/cloakroom/v1/logs_pb.js";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { sendMessage } from "../support/raw-rpc.js";
 import { openStored, type Stored } from "../support/stored.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -10,11 +13,28 @@ const METHOD = "cloakroom.v1.LogService/FollowLogs";
 
 let tenant: TestTenant;
 let stored: Stored;
+const ending = new AbortController();
+/** The first two messages of a stream whose filter nothing matches. The second comes after 15 s, while other tests run. */
+let quiet: Promise<readonly { readonly data: readonly unknown[]; readonly cursor: string }[]>;
 beforeAll(async () => {
   tenant = await newTenant();
   stored = await openStored();
+  quiet = firstMessages(2);
 });
-afterAll(() => stored?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  ending.abort();
+  await stored?.[Symbol.asyncDispose]();
+});
+
+async function firstMessages(count: number) {
+  const logs = createClient(LogService, createGrpcTransport({ baseUrl: tenant.url }));
+  const headers = { "bt-api-key": tenant.managementKey };
+  const messages: FollowLogsResponse[] = [];
+  for await (const message of logs.followLogs({ entityId: "nobody" }, { headers, signal: ending.signal })) {
+    if (messages.push(message) === count) break;
+  }
+  return messages;
+}
 
 const insert = (count: number) =>
   stored.change(
@@ -60,23 +80,44 @@ describe("a stream's request", () => {
   it.each(["gRPC binary", "gRPC JSON", "gRPC-Web binary", "gRPC-Web JSON"] as const)(
     "that is unreadable is refused over %s",
     async (encoding) => {
-      // Connect's own code for a message in the binary format.
-      const code = encoding.endsWith("binary") ? Code.Internal : Code.InvalidArgument;
       const call = { key: tenant.managementKey };
       const unreadable = await sendMessage(encoding, METHOD, "\xff\xff{", call);
-      expect(unreadable?.code).toBe(code);
+      expect(unreadable?.code).toBe(Code.InvalidArgument);
+      expect(unreadable?.findDetails(ErrorInfoSchema)[0]).toMatchObject({ reason: "malformed_body" });
       const oversized = await sendMessage(encoding, METHOD, Buffer.alloc(20_000), call);
       expect(oversized?.code).toBe(Code.ResourceExhausted);
+      expect(oversized?.findDetails(ErrorInfoSchema)[0]).toMatchObject({ reason: "body_too_large" });
     },
   );
 
-  it("that is unreadable is refused over Connect", async () => {
+  it.each(["json", "proto"])("that is unreadable is refused over Connect in %s", async (codec) => {
     const response = await fetch(`${tenant.url}/${METHOD}`, {
       method: "POST",
-      headers: { "content-type": "application/connect+json", "bt-api-key": tenant.managementKey },
-      body: encodeEnvelope(0, Buffer.from("{nonsense")),
+      headers: { "content-type": `application/connect+${codec}`, "bt-api-key": tenant.managementKey },
+      body: encodeEnvelope(0, Buffer.from("\xff\xff{nonsense")),
     });
     const body = Buffer.from(await response.arrayBuffer());
-    expect(JSON.parse(body.subarray(5).toString())).toMatchObject({ error: { code: "invalid_argument" } });
+    const debug = expect.objectContaining({ reason: "malformed_body", metadata: { trace_id: expect.any(String) } });
+    const details = expect.arrayContaining([expect.objectContaining({ debug })]);
+    expect(body.readUInt8(0)).toBe(2);
+    expect(JSON.parse(body.subarray(5).toString())).toMatchObject({ error: { code: "invalid_argument", details } });
+  });
+
+  it.each([
+    ["grpc", { "grpc-timeout": "1H" }],
+    ["connect", { "connect-timeout-ms": "3600000" }],
+  ] as const)("may have a deadline that is longer than a stream lives, over %s", async (transport, headers) => {
+    await using client = new Cloakroom({ baseUrl: tenant.url, apiKey: tenant.managementKey, transport });
+    const rows = client.logs.follow({ entityId: "nobody" }, { headers });
+    const ended = rows[Symbol.asyncIterator]()
+      .next()
+      .catch((error: unknown) => error);
+    await vi.waitFor(() => expect(rows.cursor).toBeDefined(), 10_000);
+    await client.close();
+    expect(await ended).toMatchObject({ code: "connection_failed", message: "The client is closed." });
   });
 });
+
+it("sends a message without rows while nothing matches", async () => {
+  expect(await quiet).toEqual(Array(2).fill(expect.objectContaining({ data: [], cursor: expect.stringMatching(/./) })));
+}, 60_000);

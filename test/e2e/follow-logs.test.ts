@@ -62,6 +62,23 @@ describe.each(["grpc", "connect"] as const)("following the log over %s", (transp
     expect(taken.map(({ entityId }) => entityId)).toEqual([one, two, three]);
   });
 
+  it("leaves a row, where the tenant's settings ask for that", async () => {
+    const set = (value: string) =>
+      tenant.manage("PUT", "/tenants/self", { body: { name: "Test", settings: { record_log_reads: value } } });
+    await set("true");
+    await using client = clientOf(tenant.managementKey);
+    const rows = client.logs.follow({ entityType: "tenant" });
+    const reading = rows[Symbol.asyncIterator]();
+    const next = reading.next();
+    await vi.waitFor(() => expect(rows.cursor).toBeDefined(), 10_000);
+    const listed = async (): Promise<string[]> =>
+      (await tenant.manage("GET", "/logs?entity_type=log&size=100")).body.data.map((row: Log) => row.message);
+    expect(await listed()).toContain("Log listed: followed");
+    await set("false");
+    await next;
+    await reading.return?.();
+  });
+
   it("refuses a wrong cursor, and a key that may not read the log", async () => {
     await using client = clientOf(tenant.managementKey);
     expect(await failureOf(client.logs.follow({ after: "nonsense" }))).toMatchObject({

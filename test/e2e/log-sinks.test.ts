@@ -3,25 +3,30 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
-import { isTenantId } from "../../src/base/ids.js";
+import { isTenantId, VAULT } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { openVault } from "../../src/vault/vault.js";
+import { createStampAuthority, type StampAuthority } from "../audit/support/stamp-authority.js";
 import { cloakroom } from "../support/command.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 
 const MINUTE = 60_000;
 
-describe("a server with a sink that works and one that is down", () => {
+describe("a server with a sink that works, one that is down, and a time-stamp authority", () => {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-sinks-"));
   const file = join(directory, "audit.jsonl");
   let server: ServerProcess;
+  let authority: StampAuthority;
   beforeAll(async () => {
+    authority = await createStampAuthority();
+    const stamps = { AUDIT_TSA_URL: authority.url, AUDIT_TSA_CA_FILE: authority.caFile };
     // No server listens on port 1.
-    server = await startServerProcess({ AUDIT_FILE: file, AUDIT_SYSLOG: "tcp://127.0.0.1:1" });
+    server = await startServerProcess({ AUDIT_FILE: file, AUDIT_SYSLOG: "tcp://127.0.0.1:1", ...stamps });
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
+    await authority?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
   });
   const lines = () =>
@@ -36,8 +41,9 @@ describe("a server with a sink that works and one that is down", () => {
       (await cloakroom({ ...environment }, "tenants", "list", "--json")).stdout,
     );
     if (!isTenantId(tenantId)) throw new Error("this is no tenant");
-    // A minute that is over long ago is sealed with the next run of the job.
-    const clock = { now: () => Math.floor(Date.now() / MINUTE) * MINUTE - 30 * MINUTE };
+    // A minute that is over long ago is sealed with the next run of the job. Seals of an earlier day are stamped then.
+    const minute = Math.floor(Date.now() / MINUTE) * MINUTE - 26 * 60 * MINUTE;
+    const clock = { now: () => minute };
     const config = readConfig(environment);
     {
       await using vault = await openVault({ config, as: "command", announce: () => {}, clock });
@@ -45,8 +51,12 @@ describe("a server with a sink that works and one that is down", () => {
         for (const id of ["one", "two"]) writeLog(tx, logEntry(undefined, "token", id, "read"));
       });
     }
-    await expect.poll(() => lines().map(({ kind }) => kind), { timeout: 30_000 }).toEqual(["row", "row", "seal"]);
-    expect(lines()[0]).toMatchObject({ tenant_id: tenantId, entity_id: "one", operation: "read" });
+    const own = () => lines().filter(({ tenant_id }) => tenant_id === tenantId);
+    await expect.poll(() => own().map(({ kind }) => kind), { timeout: 30_000 }).toEqual(["row", "row", "seal"]);
+    expect(own()[0]).toMatchObject({ tenant_id: tenantId, entity_id: "one", operation: "read" });
+    const vaultRows = () => lines().filter(({ kind, tenant_id }) => kind === "row" && tenant_id === VAULT);
+    const operations = () => vaultRows().map(({ entity_type, operation }) => `${entity_type} ${operation}`);
+    await expect.poll(operations, { timeout: 30_000 }).toContain("server start");
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`)).text();
     await expect
       .poll(metrics, { timeout: 10_000 })
@@ -63,6 +73,30 @@ describe("a server with a sink that works and one that is down", () => {
       ...{ code: 0, result: "good", tenants: [{ tenant_id: tenantId, rows: 2, entries: 1 }] },
     });
     expect((await verify()).code).toBe(2);
+    await expect.poll(() => authority.asked, { timeout: 30_000 }).toBe(1);
+    const range = ["--since", new Date(minute).toISOString(), "--until", new Date(minute + MINUTE).toISOString()];
+    const exported = join(directory, "export.jsonl");
+    const stampedRange = async () => {
+      rmSync(exported, { force: true });
+      const made = await cloakroom(
+        { ...environment },
+        "audit",
+        "export",
+        ...range,
+        "--tenant",
+        tenantId,
+        "--out",
+        exported,
+      );
+      expect(made).toMatchObject({ code: 0 });
+      const trust = ["--key", shown.fingerprint, "--tsa-ca", authority.caFile];
+      const { code, stdout } = await cloakroom({}, "audit", "verify", exported, ...trust, "--json");
+      return { code, ...JSON.parse(stdout) };
+    };
+    // The token is stored a moment after the authority was asked.
+    await expect.poll(stampedRange, { timeout: 10_000 }).toMatchObject({
+      ...{ code: 0, result: "good", rows: 2, time_stamps: 1, stamped_at: expect.stringMatching(/^20/) },
+    });
     expect(await verify("--key", shown.fingerprint)).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining("--key must be public keys") },
     });

@@ -152,6 +152,34 @@ describe("the log of a tenant", () => {
     expect(brief(rows)).toEqual([]);
   });
 
+  it("has a row for each read of it, where the tenant's settings ask for that", async () => {
+    const own = await newTenant();
+    const set = (value: string) =>
+      own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: { record_log_reads: value } } });
+    await own.manage("GET", "/logs");
+    await set("true");
+    await own.manage("GET", "/logs?size=1");
+    await own.manage("GET", "/logs?entity_type=card");
+    await own.manage("GET", "/logs?page=none");
+    await set("false");
+    await own.manage("GET", "/logs");
+    const rows = (await logsOf(own)).slice(0, 4);
+    expect(rows.map(({ message }) => message)).toEqual([
+      "Tenant updated: record_log_reads off",
+      "Log listed",
+      "Log listed",
+      "Tenant updated: record_log_reads on",
+    ]);
+    const row = {
+      entity_type: "log",
+      operation: "list",
+      entity_id: "*",
+      actor_type: "application",
+      outcome: "allowed",
+    };
+    expect(rows[1]).toMatchObject({ ...row, key_id: expect.any(String) });
+  });
+
   it("is invisible to other tenants", async () => {
     const other = await newTenant();
     expect((await logsOf(other)).every(({ tenant_id }) => tenant_id === other.id)).toBe(true);

@@ -75,6 +75,18 @@ test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happe
   expect([captured.status, captured.body.status]).toEqual([200, "capture_pending"]);
   await until(id, bench, webhook_url, { status: "capture_succeeded", captured_amount: 1000 });
 
+  const logged = async (query: string): Promise<unknown[]> =>
+    (await owner("GET", `/logs?size=100&destination_host=127.0.0.1&${query}`)).body.data.map(
+      ({ operation, message }: { operation: string; message: string }) => `${operation}: ${message}`,
+    );
+  expect(await logged(`entity_id=${token}`)).toContain("use: Card used");
+  expect(await logged(`entity_id=${id}`)).toEqual(
+    expect.arrayContaining([
+      "create: Transaction created",
+      "update: Transaction updated: sync",
+      "update: Transaction updated: capture",
+    ]),
+  );
   expect(bench.ledger.of(reconciliation_id, "authorize")).toHaveLength(1);
   expect(bench.ledger.of(reconciliation_id, "capture").map(({ amount }) => amount)).toEqual([1000]);
   // The first start prints an example with a card for people; the log does not.
@@ -82,9 +94,9 @@ test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happe
     .said()
     .split("\n")
     .filter((line) => line.startsWith("{"));
-  const logged = log.map((line): unknown => JSON.parse(line));
+  const lines = log.map((line): unknown => JSON.parse(line));
   for (const rpc of ["CreateToken", "CreateTransaction", "CaptureTransaction"]) {
-    expect(logged).toContainEqual(expect.objectContaining({ rpc, tenant_id: expect.any(String) }));
+    expect(lines).toContainEqual(expect.objectContaining({ rpc, tenant_id: expect.any(String) }));
   }
   for (const secret of [...bench.secrets, bench.cards.approved]) expect(log.join()).not.toContain(secret);
 });

@@ -7,6 +7,7 @@ const DEFAULTS = {
   disable_ephemeral_proxy: "false",
   deduplicate_tokens: "false",
   require_reveal_reason: "false",
+  record_log_reads: "false",
   reveal_to_people: "false",
 };
 
@@ -76,6 +77,7 @@ describe("the tenant", () => {
       { deduplicate_tokens: "true" },
       { disable_ephemeral_proxy: "true" },
       { require_reveal_reason: "true" },
+      { record_log_reads: "true" },
       { reveal_to_people: "true" },
     ];
     for (let round = 0; round < 4; round += 1) {

@@ -7,6 +7,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   pg_dump: "postgresql",
   pg_restore: "postgresql",
   chromium: "chromium",
+  rsyslogd: "rsyslog rsyslog-openssl",
   curl: "curl",
   jq: "jq",
   script: "bsdutils",

@@ -1,9 +1,9 @@
 import { foreignAnswer, refusal } from "./answer-errors.js";
 import { ConnectTransport, lost, parse, readError } from "./connect-transport.js";
 import { Envelopes } from "./envelopes.js";
-import { AttemptError } from "./errors.js";
+import { AttemptError, closedClient } from "./errors.js";
 import { isFields } from "./shape.js";
-import { type Attempt, PACKAGE } from "./transport.js";
+import { type Attempt, type AttemptAnswer, PACKAGE } from "./transport.js";
 
 /** Set in the last envelope of a stream, which has the status. */
 const END = 2;
@@ -12,6 +12,8 @@ const END = 2;
 export class StreamingConnectTransport extends ConnectTransport {
   readonly #address: string;
   readonly #fetch: typeof fetch;
+  readonly #open = new Set<AbortController>();
+  #isClosed = false;
 
   constructor(baseUrl: URL, fetcher: typeof fetch = (input, init) => fetch(input, init)) {
     super(baseUrl, fetcher);
@@ -19,10 +21,17 @@ export class StreamingConnectTransport extends ConnectTransport {
     this.#fetch = fetcher;
   }
 
+  override async send(attempt: Attempt): Promise<AttemptAnswer> {
+    if (this.#isClosed) throw closedClient();
+    return await super.send(attempt);
+  }
+
   async *open({ method, message, headers, end }: Attempt): AsyncGenerator<unknown, void> {
+    if (this.#isClosed) throw closedClient();
     const sent = { ...headers, "content-type": "application/connect+json", "connect-protocol-version": "1" };
     const controller = new AbortController();
     const off = end.onEnd(() => controller.abort());
+    this.#open.add(controller);
     try {
       const body = enveloped(JSON.stringify(message));
       const { signal } = controller;
@@ -35,11 +44,19 @@ export class StreamingConnectTransport extends ConnectTransport {
       }
       yield* messagesIn(response.body, received);
     } catch (error) {
+      if (this.#isClosed) throw closedClient();
       throw error instanceof AttemptError ? error : lost(error);
     } finally {
       off();
+      this.#open.delete(controller);
       controller.abort();
     }
+  }
+
+  /** Ends streams. Calls end by themselves. */
+  override async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const controller of this.#open) controller.abort();
   }
 }
 

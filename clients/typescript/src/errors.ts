@@ -158,3 +158,13 @@ export function invalidInput(field: string, text: string): AttemptError {
     isFinal: true,
   });
 }
+
+/** A call of a client that was closed. */
+export function closedClient(): AttemptError {
+  return new AttemptError({
+    code: "connection_failed",
+    message: "The client is closed.",
+    didNotRun: true,
+    isFinal: true,
+  });
+}

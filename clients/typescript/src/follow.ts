@@ -66,6 +66,8 @@ export function followed<T>(
       const message = encodeInput({ ...input, after: cursor }, "", false);
       const attempt = { method, message, headers, end, timeoutMs: Number.POSITIVE_INFINITY };
       if (!transport.open) throw misuse("Streams are for Node.");
+      // Transports notice only an end that comes later.
+      if (end.ended) throw new AttemptError({ code: end.ended, message: "" });
       for await (const message of transport.open(attempt)) {
         onMessage();
         hasBegun = true;
@@ -78,8 +80,7 @@ export function followed<T>(
       }
       return new AttemptError({ code: "unavailable", message: "The stream ended." });
     } catch (error) {
-      const mayPass = hasBegun && !end.ended && error instanceof AttemptError && PASSING.includes(error.failure.code);
-      if (!mayPass) throw error;
+      if (!hasBegun || end.ended || !(error instanceof AttemptError) || !mayPass(error)) throw error;
       return error;
     }
   }
@@ -90,6 +91,10 @@ export function followed<T>(
     },
     [Symbol.asyncIterator]: items,
   };
+}
+
+function mayPass({ failure: { code, isFinal } }: AttemptError): boolean {
+  return isFinal !== true && PASSING.includes(code);
 }
 
 /** The items of a message that did not come before. Items are JSON of protobuf here, with their times as texts. */

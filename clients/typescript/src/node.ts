@@ -1,7 +1,7 @@
 // The entry for Node: all resources, over gRPC on one HTTP/2 connection.
 import { Calls } from "./calls.js";
-import { StreamingConnectTransport } from "./connect-streams.js";
 import { AllResources } from "./generated/all-resources.js";
+import { FetchTransport } from "./node/fetch-transport.js";
 import { Http2Transport } from "./node/http2-transport.js";
 import { checkedBaseUrl, misuse, type NodeOptions } from "./options.js";
 
@@ -20,14 +20,14 @@ export class Cloakroom extends AllResources {
     super(
       new Calls(
         transport === "connect"
-          ? new StreamingConnectTransport(url, options.fetch)
+          ? new FetchTransport(url, options.fetch)
           : new Http2Transport(url, tls ?? {}, userAgent),
         { ...options, apiKey },
       ),
     );
   }
 
-  /** Lets calls under way end, for five seconds at most, and closes the connection. */
+  /** Ends streams, lets calls under way end, for five seconds at most, and closes the connection. Later calls fail. */
   close(): Promise<void> {
     return this.calls.close();
   }

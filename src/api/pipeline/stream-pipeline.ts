@@ -26,7 +26,10 @@ export function buildStreamPipeline(stream: ServedStream, parts: AdmissionParts)
       validate(request);
       let caller = admitted;
       yield* stream.serve(request, {
-        ...{ caller, signal },
+        signal,
+        get caller() {
+          return caller;
+        },
         get revision() {
           return caller.revision;
         },

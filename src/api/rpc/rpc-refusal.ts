@@ -1,6 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { encodeEnvelope, type UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { codeToHttpStatus, errorFromJsonBytes, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import {
+  codeToHttpStatus,
+  endStreamFlag,
+  endStreamFromJson,
+  endStreamToJson,
+  errorFromJsonBytes,
+  errorToJsonBytes,
+} from "@connectrpc/connect/protocol-connect";
 import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
@@ -8,6 +15,9 @@ import { Fault, invalid, isFaultCode } from "../../base/fault.js";
 import type { FieldFaults } from "../../base/field-faults.js";
 import { setOwnProperty } from "../../base/json.js";
 import { malformed } from "../messages/json-text.js";
+import { PREFIX_BYTES } from "./rpc-body.js";
+
+const CONNECT_STREAM = "application/connect+";
 
 /** An error that Connect is about to send, in any of its protocols. */
 export interface RpcRefusal {
@@ -27,6 +37,7 @@ export function refusalIn(type: string, error: ConnectError): UniversalServerRes
   if (type.startsWith("application/grpc")) {
     return { status: 200, header, trailer: setTrailerStatus(new Headers(), error) };
   }
+  if (type.startsWith(CONNECT_STREAM)) return { status: 200, header, body: once(endFrame(error)) };
   const body = errorToJsonBytes(error, undefined);
   header.set("content-type", "application/json");
   header.set("content-length", String(body.byteLength));
@@ -39,7 +50,7 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
   const type = header.get("content-type") ?? "";
   const unknown = new ConnectError("the request could not be read", Code.InvalidArgument);
   if (type.startsWith("application/grpc-web")) {
-    const error = findTrailerError(trailerParse((await readAll(response)).subarray(5))) ?? unknown;
+    const error = findTrailerError(trailerParse((await readAll(response)).subarray(PREFIX_BYTES))) ?? unknown;
     return {
       error,
       rewrite: (other) => ({ ...response, body: once(trailerFrame(other)) }),
@@ -50,6 +61,10 @@ export async function readRefusal(response: UniversalServerResponse): Promise<Rp
       error: findTrailerError(response.trailer ?? header) ?? unknown,
       rewrite: (other) => ({ ...response, trailer: setTrailerStatus(new Headers(), other) }),
     };
+  }
+  if (type.startsWith(CONNECT_STREAM)) {
+    const { error } = endStreamFromJson((await readAll(response)).subarray(PREFIX_BYTES));
+    return { error: error ?? unknown, rewrite: (other) => ({ ...response, body: once(endFrame(other)) }) };
   }
   const error = errorFromJsonBytes(await readAll(response), undefined, unknown);
   return {
@@ -92,6 +107,11 @@ function fieldsOf(error: ConnectError): FieldFaults {
     setOwnProperty(fields, field, [...known, description]);
   }
   return fields;
+}
+
+/** The last message of a stream over Connect. */
+function endFrame(error: ConnectError): Uint8Array {
+  return encodeEnvelope(endStreamFlag, Buffer.from(JSON.stringify(endStreamToJson(new Headers(), error, undefined))));
 }
 
 function trailerFrame(error: ConnectError): Uint8Array {

@@ -30,7 +30,7 @@ import { COMPRESSIONS } from "./inflation.js";
 import { limitsOf, type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
-import { type StreamOptions, serveStreams } from "./rpc-stream.js";
+import { STREAM_LIMITS, type StreamOptions, serveStreams } from "./rpc-stream.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
 
@@ -79,11 +79,11 @@ export function rpcOptions(
       for (const method of services.flatMap(({ methods }) => methods)) {
         if (isUnary(method)) serveUnary(router, method, byMethod.get(method), limitsOf(method, limits));
       }
+      serveStreams(router, streams, callOf);
       for (const [index, handler] of router.handlers.entries()) {
-        const own = limitsOf(handler.method, limits);
+        const own = isUnary(handler.method) ? limitsOf(handler.method, limits) : STREAM_LIMITS;
         router.handlers[index] = withOurRefusals(handler, own, (values) => values?.get(callKey));
       }
-      serveStreams(router, streams, callOf);
       const ours = router.handlers.length;
       others(router);
       for (const [index, handler] of router.handlers.entries()) {

@@ -2,7 +2,7 @@ import type { DescMethodServerStreaming, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
 import type { StreamPipeline } from "../pipeline/stream-pipeline.js";
-import type { RpcCall } from "./rpc-call.js";
+import type { RpcCall, RpcLimits } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { refusalOf } from "./rpc-method.js";
 import { StreamPlaces } from "./stream-places.js";
@@ -12,8 +12,8 @@ const LEAST_LIFE_MS = 600_000;
 const LIFE_SPREAD_MS = 300_000;
 /** A caller that takes no message for this long is gone or stuck. */
 const WRITE_TIMEOUT_MS = 60_000;
-/** A request is a filter and a cursor. */
-const REQUEST_BYTES = 16_384;
+/** A request is a filter and a cursor. No stream outlives the deadline. */
+export const STREAM_LIMITS: RpcLimits = { messageBytes: 16_384, timeoutMs: LEAST_LIFE_MS + LIFE_SPREAD_MS };
 
 /** What all streams of a server share. */
 export interface StreamOptions {
@@ -31,9 +31,13 @@ export function serveStreams(
   const places = new StreamPlaces();
   for (const pipeline of pipelines) {
     const method: DescMethodServerStreaming = pipeline.stream.desc;
-    const messages = (request: Message, context: HandlerContext) =>
-      messagesOf(pipeline, request, context, { call: callOf(context), places, draining });
-    router.rpc(method, messages, { readMaxBytes: REQUEST_BYTES });
+    const messages = (request: Message, context: HandlerContext) => {
+      const call = callOf(context);
+      call.isRead = true;
+      return messagesOf(pipeline, request, context, { call, places, draining });
+    };
+    const { messageBytes, timeoutMs } = STREAM_LIMITS;
+    router.rpc(method, messages, { readMaxBytes: messageBytes, maxTimeoutMs: timeoutMs });
   }
 }
 

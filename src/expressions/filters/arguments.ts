@@ -1,4 +1,4 @@
-import { type Operand, textOf, toOperand } from "../operand.js";
+import { type Operand, toOperand } from "../operand.js";
 import { unevaluable } from "../rejection.js";
 
 /**
@@ -21,16 +21,16 @@ export class FilterArguments {
   wholeNumber(position: number, name: string, fallback?: number): number {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;
-    const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
-    if (typeof number === "number" && Number.isSafeInteger(number) && number >= 0) return number;
+    const number = wholeNumberOf(value);
+    if (number !== undefined) return number;
     throw this.#needs(name, "a whole number");
   }
 
   /** A boolean, false by default; the documented samples write it in quotes. */
   flag(position: number, name: string): boolean {
     const value = this.#value(position, name);
-    if (value === undefined || value === false || value === "false") return false;
-    if (value === true || value === "true") return true;
+    const flag = value === undefined ? false : flagOf(value);
+    if (flag !== undefined) return flag;
     throw this.#needs(name, "true or false");
   }
 
@@ -38,8 +38,8 @@ export class FilterArguments {
   character(position: number, name: string, fallback?: string): string {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;
-    const text = typeof value === "number" ? String(value) : value;
-    if (typeof text === "string" && [...text].length === 1) return text;
+    const character = characterOf(value);
+    if (character !== undefined) return character;
     throw this.#needs(name, "one character");
   }
 
@@ -47,8 +47,9 @@ export class FilterArguments {
   text(position: number, name: string, fallback?: string): string {
     const value = this.#value(position, name);
     if (value === undefined && fallback !== undefined) return fallback;
-    if (value === undefined || value === null || typeof value === "object") throw this.#needs(name, "a text");
-    return textOf(value, this.#filter);
+    const text = plainTextOf(value);
+    if (text !== undefined) return text;
+    throw this.#needs(name, "a text");
   }
 
   #value(position: number, name: string): Operand | undefined {
@@ -58,6 +59,28 @@ export class FilterArguments {
   #needs(name: string, what: string): Error {
     return unevaluable(`${this.#filter} needs ${what} as ${name}`);
   }
+}
+
+/** The functions below return undefined for a value of another form. */
+export function wholeNumberOf(value: Operand | undefined): number | undefined {
+  const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+export function flagOf(value: Operand): boolean | undefined {
+  if (value === false || value === "false") return false;
+  return value === true || value === "true" ? true : undefined;
+}
+
+export function characterOf(value: Operand | undefined): string | undefined {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && [...text].length === 1 ? text : undefined;
+}
+
+export function plainTextOf(value: Operand | undefined): string | undefined {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : undefined;
 }
 
 function isNamed(value: unknown): value is [string, unknown] {

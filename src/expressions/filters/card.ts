@@ -15,13 +15,19 @@ export const cardFilters: FilterFamily = {
 
   card_exp(input, args) {
     const format = args.text(0, "date_expression");
-    if (!EXPIRY_FORMAT.test(format)) throw unevaluable("card_exp needs a date_expression such as MM/YY or YYYY-MM");
+    if (!isExpiryFormat(format)) throw unevaluable(`card_exp needs ${EXPIRY_FORMAT_NEEDED}`);
     return input === null ? undefined : formatExpiry(input, format);
   },
 };
 
 /** The documented formats and their like: MM, YY and YYYY in any order, with or without a separator. */
 const EXPIRY_FORMAT = /^(?:MM|YYYY|YY|[-/_. ]){1,9}$/;
+
+export const EXPIRY_FORMAT_NEEDED = "a date_expression such as MM/YY or YYYY-MM";
+
+export function isExpiryFormat(text: string): boolean {
+  return EXPIRY_FORMAT.test(text);
+}
 
 /** Undefined if the card lacks a part of the format. */
 function formatExpiry(card: Operand, format: string): string | undefined {

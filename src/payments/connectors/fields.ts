@@ -18,6 +18,11 @@ export function configuredMode(context: Pick<ConnectorContext, "fields">): strin
 }
 
 /** Whether the connection uses the service's live environment, for services whose key does not show it. */
-export function isLive(context: ConnectorContext): boolean {
+export function isLive(context: Pick<ConnectorContext, "fields">): boolean {
   return fieldOf(context, "mode") === "live";
+}
+
+/** The host of an address in log rows. */
+export function hostIn(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : URL.parse(address)?.hostname;
 }

@@ -18,6 +18,7 @@ const SHORTEST_SECRET = 6;
 export function redacting(inner: Connector): Connector {
   return {
     formulaId: inner.formulaId,
+    hostOf: (context) => inner.hostOf(context),
     async authorize(context, request) {
       const clean = cleaner(context, request.card.reveal());
       return cleanAll(await inner.authorize(context, request), clean);

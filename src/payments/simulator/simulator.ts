@@ -42,6 +42,10 @@ export class Simulator implements Connector {
     this.#sendWebhook = sendWebhook;
   }
 
+  hostOf(): undefined {
+    return undefined;
+  }
+
   async authorize(context: ConnectorContext, request: AuthorizationRequest): Promise<AuthorizationOutcome> {
     await latency(context);
     const { tenantId } = context;

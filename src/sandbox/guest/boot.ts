@@ -19,6 +19,7 @@ import { RandomSource } from "./random.js";
 import { createRequire, type Require } from "./require.js";
 import { AbortController, AbortSignal, Event, EventTarget } from "./web/abort.js";
 import { createAtomics } from "./web/atomics.js";
+import { TextDecoder } from "./web/text-decoder.js";
 import { createUrlClass } from "./web/url.js";
 import { URLSearchParams } from "./web/url-search-params.js";
 
@@ -143,6 +144,7 @@ function installGlobals({ host, random, calls, timers, room, ending }: GlobalPar
     Intl: createIntl(intl),
     Request,
     Response,
+    TextDecoder,
     URL: createUrlClass(host),
     URLSearchParams,
     ...timers.functions(),

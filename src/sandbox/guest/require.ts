@@ -2,7 +2,6 @@ import { onDemand, preloaded, refused } from "guest:packages";
 import { Buffer, kMaxLength } from "node:buffer";
 import events from "node:events";
 import path from "node:path";
-import querystring from "node:querystring";
 import { StringDecoder } from "node:string_decoder";
 import { createCryptoModule } from "./crypto/module.js";
 import type { Host, PackageFunction } from "./host.js";
@@ -13,6 +12,7 @@ import { Headers } from "./http/headers.js";
 import { createHttpModule } from "./http/https.js";
 import { createOsModule } from "./node/os.js";
 import { process } from "./node/process.js";
+import { createQuerystringModule } from "./node/querystring.js";
 import { createStreamModule } from "./node/stream.js";
 import type { Timers } from "./node/timers.js";
 import { createTimersPromises } from "./node/timers-promises.js";
@@ -108,7 +108,7 @@ function builtIns(
     perf_hooks: () => ({ performance }),
     process: () => process,
     punycode: () => fromPackage("punycode"),
-    querystring: () => querystring,
+    querystring: createQuerystringModule,
     stream: createStreamModule,
     "stream/promises": () => createStreamModule().promises,
     string_decoder: () => ({ StringDecoder }),

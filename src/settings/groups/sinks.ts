@@ -6,7 +6,7 @@ export const SINKS = {
   AUDIT_FILE: optional(
     "file, or `-` for standard output",
     "none",
-    "File that the log rows of tenants are sent to, as lines of JSON. See [Sending the log on](audit-export.md#sending-the-log-on).",
+    "File that the log rows of tenants and of the vault are sent to, as lines of JSON. See [Sending the log on](audit-export.md#sending-the-log-on).",
   ),
   AUDIT_FILE_BYTES: whole(
     100 * MB,
@@ -17,7 +17,7 @@ export const SINKS = {
   AUDIT_SYSLOG: optional(
     "`tls://host:port` or `tcp://host:port`",
     "none",
-    "Syslog server that the log rows of tenants are sent to (RFC 5424).",
+    "Syslog server that the log rows of tenants and of the vault are sent to (RFC 5424).",
   ),
   AUDIT_SYSLOG_CA_FILE: optional(
     "file",
@@ -27,7 +27,7 @@ export const SINKS = {
   AUDIT_OTLP_URL: optional(
     "`http` or `https` URL",
     "none",
-    "OTLP receiver that the log rows of tenants are sent to, over HTTP in JSON: `http://collector.example.com:4318/v1/logs`.",
+    "OTLP receiver that the log rows of tenants and of the vault are sent to, over HTTP in JSON: `http://collector.example.com:4318/v1/logs`.",
   ),
   AUDIT_OTLP_HEADERS: secret(
     "`name=value`, separated by commas",

@@ -6,7 +6,7 @@ import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from ".
 import { type VaultVerdict, verifyVault } from "../../../src/audit/verify-vault.js";
 import { type TenantId, VAULT } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
-import { createCheckValue } from "../../../src/crypto/root-key.js";
+import { createCheckValue, type RootKey } from "../../../src/crypto/root-key.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
 import { readLogSnapshot } from "../../../src/store/audit/log-snapshot.js";
@@ -24,6 +24,7 @@ export interface Ledger extends AsyncDisposable {
   readonly stored: TestDatabase;
   readonly database: Database;
   readonly keyring: Keyring;
+  readonly rootKeys: { find(id: string): Promise<RootKey> };
   /** The time of the servers. It is behind the database's, so the database never finds it too early to seal. */
   readonly clock: { time: number; now(): number };
   /** Moves the database's clock, if it is movable. */
@@ -56,11 +57,12 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   await insertRootKey(stored.owner, { id: root.id, check_value: await createCheckValue(root) });
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 6 * 60 * MINUTE;
   const clock = { time: start, now: () => clock.time };
+  const rootKeys = { find: async () => root };
   const opened: Database[] = [];
   const another = () => {
     const database = openDatabase({ address: stored.address, sharedConnections: 2, bulkConnections: 2, clock });
     opened.push(database);
-    return { database, keyring: new Keyring(database, { find: async () => root }), history: new ChainHistory() };
+    return { database, keyring: new Keyring(database, rootKeys), history: new ChainHistory() };
   };
   const own = another();
   const { database, keyring, history } = own;
@@ -69,7 +71,7 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
     return readLogSnapshot(stored.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
   };
   return {
-    ...{ stored, database, keyring, history, clock, another },
+    ...{ stored, database, keyring, rootKeys, history, clock, another },
     async setDatabaseAhead(milliseconds) {
       if (!databaseClock) throw new Error("the clock of this database cannot be moved");
       await databaseClock.setAhead(milliseconds);

@@ -45,9 +45,9 @@ describe("a wrong address", () => {
     expect(await failureAt(`http://${gate.host}`)).toMatchObject({ code: "bad_answer", status: 404 });
   });
 
-  it("is reported when https meets clear text", async () => {
+  it.each(["grpc", "connect"] as const)("is reported when https meets clear text over %s", async (transport) => {
     const url = inject("serverUrl").replace("http:", "https:");
-    expect(await failureAt(url)).toMatchObject({
+    expect(await failureAt(url, { transport })).toMatchObject({
       code: "connection_failed",
       message: expect.stringMatching(/TLS.*http:/),
     });
@@ -56,13 +56,19 @@ describe("a wrong address", () => {
   it("is reported when clear text meets TLS", async () => {
     await using gate = await tls(inject("trustedIdentity"));
     const error = await failureAt(`http://${gate.host}`);
-    expect(error).toMatchObject({ code: "connection_failed" });
+    expect(error).toMatchObject({
+      code: "connection_failed",
+      message: expect.stringContaining("https:// if the server"),
+    });
   });
 
-  it("is reported when the certificate is not trusted", async () => {
+  it.each([
+    ["grpc", "tls.ca"],
+    ["connect", "NODE_EXTRA_CA_CERTS"],
+  ] as const)("is reported when the certificate is not trusted over %s", async (transport, remedy) => {
     await using gate = await tls(inject("trustedIdentity"));
-    expect(await failureAt(`https://${gate.host}`)).toMatchObject({
-      ...{ code: "connection_failed", message: expect.stringContaining("tls.ca") },
+    expect(await failureAt(`https://${gate.host}`, { transport })).toMatchObject({
+      ...{ code: "connection_failed", message: expect.stringContaining(remedy) },
     });
   });
 

@@ -1,6 +1,9 @@
 import { once } from "node:events";
-import { describe, expect, inject, it } from "vitest";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
+import { afterEach, describe, expect, inject, it, vi } from "vitest";
 import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { FollowLogsResponseSchema } from "../../../gen/cloakroom/v1/logs_pb.js";
 import { errorOf } from "./support/error-of.js";
 import { type Gate, http1, http2, silent } from "./support/gates.js";
 
@@ -115,6 +118,82 @@ describe("a call", () => {
     await client.tokens.get("x", { timeout: 5_000 });
     expect(Number(seen[0])).toBeGreaterThan(4_000);
     expect(Number(seen[0])).toBeLessThanOrEqual(5_000);
+  });
+});
+
+const ROW = create(FollowLogsResponseSchema, {
+  data: [{ id: "one", createdAt: { seconds: 1n } }],
+  cursor: "behind one",
+});
+
+/** Servers that send one message of a stream, and never end it. */
+const STREAMS = [
+  [
+    "grpc",
+    () =>
+      http2((stream) => {
+        stream.respond({ ":status": 200, "content-type": "application/grpc+proto" });
+        stream.write(encodeEnvelope(0, toBinary(FollowLogsResponseSchema, ROW)));
+      }),
+  ],
+  [
+    "connect",
+    () =>
+      http1((_, response) => {
+        response.setHeader("content-type", "application/connect+json");
+        response.write(encodeEnvelope(0, Buffer.from(toJsonString(FollowLogsResponseSchema, ROW))));
+      }),
+  ],
+] as const;
+
+describe.each(STREAMS)("a stream over %s", (transport, start) => {
+  it("is not opened if its signal was already aborted", async () => {
+    await using gate = await start();
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport });
+    // Over an open connection nothing else would end it.
+    await client.logs.follow()[Symbol.asyncIterator]().next();
+    const rows = client.logs.follow({}, { signal: AbortSignal.abort() });
+    expect(await errorOf(rows[Symbol.asyncIterator]().next())).toMatchObject({ code: "canceled" });
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it("does not connect again after its close, for calls that waited in its queue", async () => {
+  const [streams, sessions] = [new Set<unknown>(), new Set<unknown>()];
+  await using gate = await http2((stream) => {
+    streams.add(stream);
+    sessions.add(stream.session);
+  });
+  await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", maxRetries: 0, timeout: 0 });
+  const calls = Array.from({ length: 101 }, () => errorOf(client.tokens.get("x")));
+  await expect.poll(() => streams.size).toBe(100);
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const closing = client.close();
+  vi.advanceTimersByTime(5_000);
+  await closing;
+  for (const error of await Promise.all(calls)) expect(error.code).toBe("connection_failed");
+  expect(sessions.size).toBe(1);
+});
+
+describe.each(STREAMS)("a client that closes over %s", (transport, start) => {
+  it("ends its streams, and does not wait for their readers", async () => {
+    await using gate = await start();
+    await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport });
+    const holding = client.logs.follow()[Symbol.asyncIterator]();
+    expect(await holding.next()).toMatchObject({ value: { id: "one" } });
+    const waiting = client.logs.follow()[Symbol.asyncIterator]();
+    await waiting.next();
+    const next = errorOf(waiting.next());
+    // A wait for the streams would have no end.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    await client.close();
+    const closed = { code: "connection_failed", message: "The client is closed." };
+    expect(await next).toMatchObject(closed);
+    expect(await errorOf(holding.next())).toMatchObject(closed);
+    expect(await errorOf(client.tokens.get("x", { timeout: 0 }))).toMatchObject(closed);
   });
 });
 

@@ -121,6 +121,18 @@ it("does not treat a response with a lost status as a success", async () => {
   expect(await errorOf(client.tokens.get("x"))).toMatchObject({ code: "connection_failed" });
 });
 
+it("reports a message that cannot be read, without its bytes", async () => {
+  await using gate = await http2((stream) => {
+    stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.end(Buffer.from([0, 0, 0, 0, 2, 0xff, 0xff]));
+  });
+  await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key" });
+  const error = await errorOf(client.tokens.get("x"));
+  expect(error).toMatchObject({ code: "bad_answer", attempts: 1 });
+  expect(error.cause).toBeUndefined();
+});
+
 describe("the retry budget", () => {
   const down = { code: "unavailable", message: "" } as const;
 

@@ -128,7 +128,7 @@ describe("pre-configured proxies", () => {
   const json = (value: unknown, location = "$.a") => ({ type: "append_json", options: { value, location } });
   const tokenize = (identifier: string, token: object) => ({ type: "tokenize", options: { identifier, token } });
   const OTHER_FORM =
-    "must use {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
+    "must use {{ request.<field> }} on requests, {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
   const UNKNOWN_STEP = "must name a tokenize step before this one by its identifier";
 
   it.each<[string, object, string, string]>([
@@ -173,6 +173,30 @@ describe("pre-configured proxies", () => {
       { request_transform: header("{{ res.a }}") },
       "request_transform.options.value",
       `${OTHER_FORM} (character 3)`,
+    ],
+    [
+      "the request in an answer",
+      { response_transform: header("{{ request.a }}") },
+      "response_transform.options.value",
+      `${OTHER_FORM} (character 3)`,
+    ],
+    [
+      "a wrong JSON path",
+      { request_transforms: [tokenize("made", { type: "card", data: "{{ request | json: 'card' }}" })] },
+      "request_transforms[0].options.token.data",
+      "must be a valid expression: json needs a JSON path that starts with $ (character 14)",
+    ],
+    [
+      "an expression of a token in its data",
+      { request_transforms: [tokenize("made", { type: "token", data: "{{ data.a }}" })] },
+      "request_transforms[0].options.token.data",
+      `${OTHER_FORM} (character 3)`,
+    ],
+    [
+      "an unknown filter in the mask of a token",
+      { request_transforms: [tokenize("made", { type: "token", data: "a", mask: "{{ data | lst4 }}" })] },
+      "request_transforms[0].options.token.mask",
+      "must be a valid expression: there is no filter lst4 (character 11)",
     ],
     [
       "a token reference",

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type RestClient, restClient } from "../../support/rest.js";
@@ -394,6 +395,67 @@ describe("transforms", () => {
       });
       expect(headers.get("x-token")).toBe(`token=${body.card.token}`);
       expect((await backEnd("GET", `/tokens/${body.card.token}`)).body.data).toBe("4242424242424242");
+    });
+
+    it("tokenize parts of a request, with the token's own expressions", async () => {
+      const token = {
+        type: "card",
+        data: "{{ request | json: '$.card' }}",
+        mask: { shown: "{{ data.number | reveal_last: 4 }}", of: "{{ req.shop }}: {{ data.number | last4 }}" },
+        search_indexes: ["{{ data.number | last4 }}"],
+        fingerprint_expression: "{{ data.number }}",
+      };
+      await through(
+        {
+          application: { id: backEnd.id },
+          request_transforms: [
+            { type: "tokenize", options: { identifier: "card", token } },
+            {
+              type: "append_json",
+              options: { value: "{{ transform_identifier: 'card' | json: '$.id' }}", location: "$.card" },
+            },
+          ],
+        },
+        { raw: '{"shop":"A","card":{"number":"4242424242424242","expiration_month":12,"expiration_year":2040}}' },
+      );
+      const { card } = JSON.parse(destination.last().body.toString());
+      const made = (await backEnd("GET", `/tokens/${card}`)).body;
+      expect(made.data.number).toBe("4242424242424242");
+      expect(made.mask).toEqual({ ...token.mask, of: "A: {{ data.number | last4 }}" });
+      expect(made.search_indexes).toEqual(token.search_indexes);
+    });
+
+    it("tokenize a card as the guide shows", async () => {
+      const guide = readFileSync("docs/proxies.md", "utf8");
+      const shown = JSON.parse(/```json\n(\{\n {2}"request_transforms".*?)```/s.exec(guide)?.[1] ?? "");
+      await through(
+        { application: { id: backEnd.id }, ...shown },
+        { raw: '{"amount":5,"card":{"number":"4242424242424242"}}' },
+      );
+      const { amount, card } = JSON.parse(destination.last().body.toString());
+      expect(amount).toBe(5);
+      expect((await backEnd("GET", `/tokens/${card}`)).body.data).toEqual({ number: "4242424242424242" });
+    });
+
+    it.each([
+      ["a mask", { mask: "Card of {{ res.name }}" }, { name: "{{ data }}" }],
+      ["a mask, in two parts", { mask: { of: "{{ res.name }}{{ res.rest }}" } }, { name: "{", rest: "{ data }}" }],
+      ["a mask, as an object", { mask: "{{ res.mask }}" }, { mask: { all: ["{{ data }}"] } }],
+      ["an id", { id: "{{ res.id }}" }, { id: "{{ data }}" }],
+    ])("do not let a destination bring an expression into %s", async (_, fields, body) => {
+      const token = { type: "token", data: "secret", ...fields };
+      const answered = answer("200 OK", ["Content-Type: application/json"], JSON.stringify(body));
+      const received = await through(
+        {
+          application: { id: backEnd.id },
+          response_transforms: [{ type: "tokenize", options: { identifier: "made", token } }],
+        },
+        { answered },
+      );
+      expect([received.status, Object.values(received.body.proxy_error.errors)]).toEqual([
+        400,
+        [["must not get a { from a value that it inserts"]],
+      ]);
     });
 
     it("change requests in their order, the single one first", async () => {

@@ -21,6 +21,7 @@ export function accountsOf(own: Bench, other: Bench): Connector {
   const known = (context: ConnectorContext) => ({ ...context, fields: contextOf(account(context)).fields });
   return {
     formulaId: own.connector.formulaId,
+    hostOf: (context) => own.connector.hostOf(context),
     authorize: (context, request) => account(context).connector.authorize(known(context), request),
     capture: (context, request) => account(context).connector.capture(known(context), request),
     void: (context, request) => account(context).connector.void(known(context), request),

@@ -81,6 +81,7 @@ function simulated(database: Database, tenantId: TenantId): Service {
   const limited = { errorCode: "service_rate_limit" } as const;
   const connector: Connector = {
     formulaId: simulator.formulaId,
+    hostOf: () => simulator.hostOf(),
     async authorize(context, request) {
       const end = await suffer("authorize", request.reconciliationId, () => simulator.authorize(context, request));
       return end.kind === "busy" ? { ...limited, kind: "failed", codes: end.codes } : end;

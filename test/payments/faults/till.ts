@@ -84,7 +84,9 @@ export class Till {
       ...{ paymentSource: "ecommerce", isMerchantInitiated: false, isSubsequentPayment: false },
     };
     const wanted = { connectionId: this.#connectionId, tokenId, order, threeDSSessionId: undefined };
-    const admitted = await this.#payer.run((tx) => admitPayment(tx, this.#caller, this.#keys, wanted));
+    const admitted = await this.#payer.run((tx) =>
+      admitPayment(tx, this.#caller, this.#keys, this.#parts.connectors, wanted),
+    );
     const { payment, connection } = admitted;
     await this.#live(lives, payment.id, (parts) =>
       perform(parts, this.#keys, this.#payer.tenantId, payment, connection, admitted.card),
@@ -97,11 +99,11 @@ export class Till {
     const { payment, connection } = await this.#payer.run((tx) => {
       switch (operation) {
         case "capture":
-          return beginCapture(tx, this.#caller, this.#keys, id, 500);
+          return beginCapture(tx, this.#caller, this.#keys, this.#parts.connectors, id, 500);
         case "void":
-          return beginVoid(tx, this.#caller, this.#keys, id);
+          return beginVoid(tx, this.#caller, this.#keys, this.#parts.connectors, id);
         case "refund":
-          return beginRefund(tx, this.#caller, this.#keys, id, 500, "broken");
+          return beginRefund(tx, this.#caller, this.#keys, this.#parts.connectors, id, 500, "broken");
       }
     });
     await this.#live(lives, payment.id, (parts) =>
@@ -111,7 +113,9 @@ export class Till {
 
   /** What `POST /orchestration/transactions/{id}/sync` and the reconciliation job do. */
   async sync(id: Uuid): Promise<Payment> {
-    const leased = await this.#payer.run((tx) => leasePayment(tx, this.#caller, this.#keys, id));
+    const leased = await this.#payer.run((tx) =>
+      leasePayment(tx, this.#caller, this.#keys, this.#parts.connectors, id),
+    );
     return reconcile(this.#parts, this.#keys, this.#payer.tenantId, leased);
   }
 

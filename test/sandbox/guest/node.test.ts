@@ -251,10 +251,28 @@ describe("Web APIs", () => {
       "[() => Atomics.load([1], 0), () => Atomics.load(new Int8Array(1), 5), () => Atomics.add(new Float64Array(1), 0, 1)].map((f) => { try { f(); } catch (e) { return e.name; } })",
     ],
     [
+      "TextDecoder of Windows-1252",
+      "['latin1', 'ISO-8859-1', ' windows-1252 '].map((l) => { const d = new TextDecoder(l); return [d.encoding, d.fatal, d.decode(Uint8Array.of(0x80, 0xe9, 0x9f, 65)), d.decode(Uint8Array.of(1, 0xfc, 2).subarray(1, 2)), d.decode(new ArrayBuffer(1)), d.decode()]; })",
+    ],
+    [
+      "TextDecoder's errors",
+      "[() => new TextDecoder('nope'), () => new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.of(255)), () => new TextDecoder('utf-8').decode('text')].map((f) => { try { return f(); } catch (e) { return [e.name, e.code]; } })",
+    ],
+    [
       "TextEncoder and TextDecoder",
       "[new TextDecoder().decode(new TextEncoder().encode('ü')), new TextEncoder().encoding, new TextDecoder('utf-8').encoding]",
     ],
   ])("%s", same);
+});
+
+test("dates name the time zone", async () => {
+  const expression = "[String(new Date(0)), new Date(0).toTimeString(), String(new Date(Number.NaN)), new Date(0) + 1]";
+  expect(await guest(expression)).toEqual([
+    "Thu Jan 01 1970 00:00:00 GMT+0000 (Coordinated Universal Time)",
+    "00:00:00 GMT+0000 (Coordinated Universal Time)",
+    "Invalid Date",
+    "Thu Jan 01 1970 00:00:00 GMT+0000 (Coordinated Universal Time)1",
+  ]);
 });
 
 describe("modules", () => {
@@ -269,6 +287,14 @@ describe("modules", () => {
     ],
     ["punycode", "[require('punycode').toASCII('mañana.com'), require('punycode').decode('maana-pta')]"],
     ["querystring", "require('querystring').parse('a=1&b=2&a=3')"],
+    [
+      "querystring, escaping",
+      "(() => { const q = require('querystring'); return [q.escape('ä b&c'), q.unescape('%C3%A4%20b'), q.unescape('100% %41'), q.unescape('%ff')]; })()",
+    ],
+    [
+      "stream.finished of streams that have ended",
+      "await (async () => { const { Readable, Writable, finished, promises } = require('stream'); const w = new Writable({ write(c, e, done) { done(); } }); w.end('a'); const r = Readable.from(['a']); r.resume(); await new Promise((ok) => setTimeout(ok, 5)); await promises.finished(w); await promises.finished(r); return new Promise((ok) => { const cancel = finished(w, () => ok('not cancelled')); cancel(); finished(w, { readable: false }, () => ok('ended')); }); })()",
+    ],
     [
       "url, the older functions",
       "(() => { const { href, auth, host, query, path } = require('url').parse('/relative?x=1', true); const u = require('url').parse('https://u:p@a.com:8080/p?q=1#h'); return [href, auth, host, query, path, u.port, u.auth, require('url').resolve('/one/two', '../three'), require('url').format({ protocol: 'https', host: 'a.com', pathname: '/b', query: { c: 1 } })]; })()",

@@ -10,6 +10,7 @@ import { Permissions } from "./resources/permissions.js";
 import { Proxies } from "./resources/proxies.js";
 import { ReactorFormulas } from "./resources/reactor-formulas.js";
 import { Reactors } from "./resources/reactors.js";
+import { Server } from "./resources/server.js";
 import { Sessions } from "./resources/sessions.js";
 import { ThreeDS } from "./resources/three-ds.js";
 import { Tokens } from "./resources/tokens.js";
@@ -33,4 +34,5 @@ export abstract class AllResources extends Tokenization {
   readonly tenant: OwnTenant = new OwnTenant(this.calls);
   readonly members: Members = new Members(this.calls);
   readonly invitations: Invitations = new Invitations(this.calls);
+  readonly server: Server = new Server(this.calls);
 }

@@ -1036,6 +1036,13 @@ export interface SearchTokensInput {
   readonly size?: number | undefined;
 }
 
+export interface ServerVersion {
+  /** Such as 0.1.0. */
+  readonly version: string;
+  /** The commit that it was built from, if it was built in a repository. */
+  readonly commit?: string | undefined;
+}
+
 export interface Session {
   /** Sent in BT-API-KEY. */
   readonly sessionKey: string;
@@ -1055,7 +1062,7 @@ export interface Tenant {
   /** The user who owns the tenant. */
   readonly ownerId: string;
   readonly name: string;
-  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason and reveal_to_people, each "true" or "false". */
+  /** fingerprint_tokens, disable_ephemeral_proxy, deduplicate_tokens, require_reveal_reason, record_log_reads and reveal_to_people, each "true" or "false". */
   readonly settings: Readonly<Record<string, string>>;
   readonly createdBy?: string | undefined;
   readonly createdAt?: Date | undefined;

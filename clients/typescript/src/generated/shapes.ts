@@ -108,3 +108,5 @@ export const memberShape: Shape = { texts: "id tenantId role", times: "createdAt
 export const roleShape: Shape = { texts: "name" };
 
 export const invitationShape: Shape = { texts: "id tenantId email status role", times: "expiresAt createdAt modifiedAt" };
+
+export const serverVersionShape: Shape = { texts: "version" };

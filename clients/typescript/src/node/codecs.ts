@@ -8,6 +8,7 @@ import { LogService } from "../proto/cloakroom/v1/logs_pb.js";
 import { MemberService } from "../proto/cloakroom/v1/members_pb.js";
 import { ProxyService } from "../proto/cloakroom/v1/proxies_pb.js";
 import { ReactorFormulaService, ReactorService } from "../proto/cloakroom/v1/reactors_pb.js";
+import { ServerService } from "../proto/cloakroom/v1/server_pb.js";
 import { SessionService } from "../proto/cloakroom/v1/sessions_pb.js";
 import { TenantService } from "../proto/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../proto/cloakroom/v1/threeds_pb.js";
@@ -16,8 +17,8 @@ import { TransactionService } from "../proto/cloakroom/v1/transactions_pb.js";
 
 const SERVICES: readonly DescService[] = [
   ...[ApplicationService, ApplicationKeyService, PermissionService, ConnectionService, InvitationService, LogService],
-  ...[MemberService, ProxyService, ReactorService, ReactorFormulaService, SessionService, TenantService],
-  ...[ThreeDSService, TokenService, TokenizeService, TransactionService],
+  ...[MemberService, ProxyService, ReactorService, ReactorFormulaService, ServerService, SessionService],
+  ...[TenantService, ThreeDSService, TokenService, TokenizeService, TransactionService],
 ];
 
 const METHODS: ReadonlyMap<string, DescMethod> = new Map(
@@ -37,10 +38,17 @@ export function encodeMessage(method: string, message: EncodedObject): Uint8Arra
   }
 }
 
-/** JSON of protobuf. Fields that a newer server has are left out. */
+/**
+ * JSON of protobuf. Fields that a newer server has are left out.
+ * @throws {AttemptError} for bytes that are no such message. The library's error may quote them, and is dropped.
+ */
 export function decodeMessage(method: string, bytes: Uint8Array): unknown {
   const { output } = methodOf(method);
-  return toJson(output, fromBinary(output, bytes, { recursionLimit: RECURSION_LIMIT }));
+  try {
+    return toJson(output, fromBinary(output, bytes, { recursionLimit: RECURSION_LIMIT }));
+  } catch {
+    throw new AttemptError({ code: "bad_answer", message: "The server sent a message that this client cannot read." });
+  }
 }
 
 function methodOf(name: string): DescMethod {

@@ -6,24 +6,37 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** The failure of a connection that was never ready: nothing was sent on it. */
-export function connectFailure(error: unknown, baseUrl: URL): AttemptError {
+const OTHER_TLS = /^ERR_SSL|EPROTO/;
+const NOT_TRUSTED = /CERT|^UNABLE_TO|SELF_SIGNED|^ERR_TLS/;
+const CLOSED = /^(ECONNRESET|EPIPE|ECONNABORTED)$/;
+
+/** Whether a code is of TLS: nothing was sent, and another attempt would fail as well. */
+export function isTlsFailure(code: string): boolean {
+  return OTHER_TLS.test(code) || NOT_TRUSTED.test(code);
+}
+
+/**
+ * The failure of a connection that was never ready: nothing was sent on it.
+ * @param trust how to trust another certificate.
+ */
+export function connectFailure(error: unknown, baseUrl: URL, trust = "Name its authority in tls.ca."): AttemptError {
   const code = codeOf(error);
   const failed = (message: string, isFinal: boolean) =>
     new AttemptError({ code: "connection_failed", message, didNotRun: true, isFinal, cause: error });
-  if (/^ERR_SSL|EPROTO/.test(code)) {
+  if (OTHER_TLS.test(code)) {
     return failed(
       `${baseUrl.origin} does not speak TLS as this client does (${code}). Check the port, or begin baseUrl with http://.`,
       true,
     );
   }
-  if (/CERT|^UNABLE_TO|SELF_SIGNED|^ERR_TLS/.test(code)) {
-    return failed(`The certificate of ${baseUrl.origin} is not trusted (${code}). Name its authority in tls.ca.`, true);
+  if (NOT_TRUSTED.test(code)) {
+    return failed(`The certificate of ${baseUrl.origin} is not trusted (${code}). ${trust}`, true);
   }
+  const tls = baseUrl.protocol === "http:" ? " Begin baseUrl with https:// if the server has TLS." : "";
   if (code.startsWith("ERR_HTTP2") || code === NO_HTTP2) {
-    const other = baseUrl.protocol === "http:" ? " Begin baseUrl with https:// if the server has TLS." : "";
-    return failed(`${baseUrl.origin} answers, but not over HTTP/2. ${BEHIND_PROXY}${other}`, true);
+    return failed(`${baseUrl.origin} answers, but not over HTTP/2. ${BEHIND_PROXY}${tls}`, true);
   }
+  if (CLOSED.test(code)) return failed(`${baseUrl.origin} closed the connection (${code}).${tls}`, false);
   return failed(`The server at ${baseUrl.origin} could not be reached (${code || "no reason is known"}).`, false);
 }
 

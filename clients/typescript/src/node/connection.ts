@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";
+import { closedClient } from "../errors.js";
 import type { TlsOptions } from "../options.js";
 import { connectFailure, NO_HTTP2 } from "./connection-errors.js";
 import { KeepAlive, PING_INTERVAL_MS } from "./keep-alive.js";
@@ -19,7 +20,10 @@ export class Connection {
   readonly #onLimit: (streams: number) => void;
   #session: Promise<ClientHttp2Session> | undefined;
   #open: ClientHttp2Session | undefined;
+  /** Also those that are being made, and those that take no more streams. */
+  readonly #sessions = new Set<ClientHttp2Session>();
   #keepAlive: KeepAlive | undefined;
+  #isDestroyed = false;
   #pingIntervalMs = PING_INTERVAL_MS;
 
   /** @param onLimit gets the number of streams that the server takes at once. */
@@ -31,6 +35,7 @@ export class Connection {
 
   /** @throws {AttemptError} nothing was sent then. */
   session(): Promise<ClientHttp2Session> {
+    if (this.#isDestroyed) return Promise.reject(closedClient());
     this.#session ??= this.#connect();
     return this.#session;
   }
@@ -57,14 +62,13 @@ export class Connection {
   }
 
   destroy(): void {
-    this.#session?.then(
-      (session) => session.destroy(),
-      () => {},
-    );
+    this.#isDestroyed = true;
+    for (const session of this.#sessions) session.destroy();
   }
 
   #connect(): Promise<ClientHttp2Session> {
     const session = connect(this.#baseUrl.origin, sessionOptions(this.#tls));
+    this.#sessions.add(session);
     const connecting = new Promise<ClientHttp2Session>((resolve, reject) => {
       const fail = (error: Error) => {
         clearTimeout(timer);
@@ -97,6 +101,7 @@ export class Connection {
     // After a GOAWAY, open streams may finish. New streams need another connection.
     session.once("goaway", forget);
     session.once("close", forget);
+    session.once("close", () => this.#sessions.delete(session));
     connecting.catch(forget);
     return connecting;
   }

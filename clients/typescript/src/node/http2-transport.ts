@@ -1,7 +1,7 @@
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
+import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { foreignAnswer } from "../answer-errors.js";
 import { Envelopes } from "../envelopes.js";
-import { AttemptError } from "../errors.js";
+import { AttemptError, closedClient } from "../errors.js";
 import type { TlsOptions } from "../options.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../transport.js";
 import { decodeMessage, encodeMessage } from "./codecs.js";
@@ -24,7 +24,9 @@ export class Http2Transport implements Transport {
   readonly #open = new Set<ClientHttp2Stream>();
   readonly #prefix: string;
   readonly #userAgent: string;
-  #closed: (() => void) | undefined;
+  /** Calls under way or in the queue, without streams. */
+  #calls = 0;
+  #onLastCall: (() => void) | undefined;
   #isClosed = false;
 
   constructor(baseUrl: URL, tls: TlsOptions, userAgent: string) {
@@ -37,68 +39,80 @@ export class Http2Transport implements Transport {
 
   async send(attempt: Attempt): Promise<AttemptAnswer> {
     const body = frame(encodeMessage(attempt.method, attempt.message));
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw closedClient();
     if (attempt.end.ended) throw ended();
-    if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
-    this.#connection.hold(true);
+    this.#calls += 1;
     try {
-      // Most calls find a connection. They skip a turn of the event loop.
-      const session = this.#connection.ready ?? (await attempt.end.orEnd(this.#connection.session()));
-      this.#connection.hold(true);
-      let stream: ClientHttp2Stream;
+      if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
       try {
-        stream = session.request(this.#headers(attempt));
-      } catch (error) {
-        throw lostCall(error, true);
+        // Most calls find a connection. They skip a turn of the event loop.
+        const session = this.#connection.ready ?? (await this.#connected(attempt));
+        return await this.#receive(this.#request(session, attempt, body), attempt);
+      } finally {
+        this.#leaveSlot();
       }
-      stream.end(body);
-      return await this.#receive(stream, attempt);
     } finally {
-      this.#slots.free();
-      if (this.#slots.isIdle) this.#idle();
+      this.#calls -= 1;
+      if (this.#calls === 0) this.#onLastCall?.();
     }
   }
 
   async *open(attempt: Attempt): AsyncGenerator<unknown, void> {
     const body = frame(encodeMessage(attempt.method, attempt.message));
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw closedClient();
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     let stream: ClientHttp2Stream | undefined;
     const cancel = () => stream?.close(NGHTTP2_CANCEL);
     const off = attempt.end.onEnd(cancel);
     try {
-      this.#connection.hold(true);
-      const session = this.#connection.ready ?? (await attempt.end.orEnd(this.#connection.session()));
-      this.#connection.hold(true);
-      stream = session.request(this.#headers(attempt));
+      const session = this.#connection.ready ?? (await this.#connected(attempt));
+      stream = this.#request(session, attempt, body);
       this.#open.add(stream);
-      stream.end(body);
       yield* messagesOf(stream, attempt.method, () => this.#connection.heard());
+    } catch (error) {
+      throw this.#isClosed ? closedClient() : error;
     } finally {
       off();
       // Without a reset the server would keep its part open until it fails to write.
       cancel();
       if (stream) this.#open.delete(stream);
-      this.#slots.free();
-      if (this.#slots.isIdle) this.#idle();
+      this.#leaveSlot();
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    // A stream may be held by a reader that takes no message. It is not waited for.
     for (const stream of this.#open) stream.close(NGHTTP2_CANCEL);
-    if (!this.#slots.isIdle) {
+    if (this.#calls > 0) {
       await new Promise<void>((resolve) => {
-        this.#closed = resolve;
+        this.#onLastCall = resolve;
         setTimeout(resolve, CLOSE_TIMEOUT_MS).unref();
       });
     }
     this.#connection.destroy();
   }
 
-  #idle(): void {
-    this.#connection.hold(false);
-    this.#closed?.();
+  #connected({ end }: Attempt): Promise<ClientHttp2Session> {
+    this.#connection.hold(true);
+    return end.orEnd(this.#connection.session());
+  }
+
+  /** @throws {AttemptError} for a connection that takes no more streams. */
+  #request(session: ClientHttp2Session, attempt: Attempt, body: Buffer): ClientHttp2Stream {
+    this.#connection.hold(true);
+    try {
+      const stream = session.request(this.#headers(attempt));
+      stream.end(body);
+      return stream;
+    } catch (error) {
+      throw lostCall(error, true);
+    }
+  }
+
+  #leaveSlot(): void {
+    this.#slots.free();
+    if (this.#slots.isIdle) this.#connection.hold(false);
   }
 
   #headers({ method, headers, timeoutMs }: Attempt): Record<string, string> {
@@ -187,7 +201,8 @@ function read(
   failure: unknown,
 ): unknown {
   throwUnlessGood(stream, headers, failure);
-  const message = messageIn(Buffer.concat(chunks));
+  const [only] = chunks;
+  const message = messageIn(only && chunks.length === 1 ? only : Buffer.concat(chunks));
   if (!message) throw new AttemptError({ code: "bad_answer", message: "The server answered without a message." });
   return decodeMessage(method, message);
 }
@@ -214,13 +229,4 @@ function addTexts(texts: Record<string, string>, headers: IncomingHttpHeaders): 
 /** Placeholder: the caller's error names the timeout or the cancellation. */
 function ended(): AttemptError {
   return new AttemptError({ code: "canceled", message: "The call has ended." });
-}
-
-function closed(): AttemptError {
-  return new AttemptError({
-    code: "connection_failed",
-    message: "The client is closed.",
-    didNotRun: true,
-    isFinal: true,
-  });
 }

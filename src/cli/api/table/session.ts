@@ -27,4 +27,11 @@ export const SESSION_COMMANDS: readonly ApiCommand[] = [
     summary: "Show who you are at which vault, and where address and key come from",
     load: async () => (await import("../session-commands.js")).whoami,
   },
+  {
+    name: "version",
+    summary: "Show the version of this command, and with --server that of the vault beside it",
+    flags: { server: { kind: "switch", meaning: "ask the vault for its version too, and warn if they differ" } },
+    examples: ["--server", "--server --json"],
+    load: async () => (await import("../version-command.js")).version,
+  },
 ];

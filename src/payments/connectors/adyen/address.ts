@@ -6,7 +6,10 @@ const VERSION = "/v71";
 const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 
 /** The address of the connection's environment. Undefined for a live connection whose prefix is missing or invalid. */
-export function adyenAddress(context: ConnectorContext, configured: string | undefined): string | undefined {
+export function adyenAddress(
+  context: Pick<ConnectorContext, "fields">,
+  configured: string | undefined,
+): string | undefined {
   if (configured !== undefined) return configured + VERSION;
   const prefix = fieldOf(context, "live_endpoint_prefix");
   if (adyenMode(context) === "test") return `https://checkout-test.adyen.com${VERSION}`;

@@ -11,6 +11,7 @@ import type {
 import type { ApprovalReturn, AuthorizationRequest, Money } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { hostIn } from "../fields.js";
 import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
@@ -31,6 +32,7 @@ export function adyenConnector(address?: string): Connector {
   };
   return redacting({
     formulaId: "adyen-card",
+    hostOf: (context) => hostIn(adyenAddress(context, address)),
     authorize(context, request) {
       return authorize(requestsFor(context), context, request);
     },

@@ -9,6 +9,7 @@ import type {
   VoidRequest,
 } from "../../payment-request.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { hostIn } from "../fields.js";
 import { errorOfStatus } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
@@ -17,7 +18,7 @@ import { type Answer, ask } from "./answer.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
 import { codesOf, DUPLICATE, outcomeOf } from "./payment-state.js";
 import { errorOfMessage, errorOfReason } from "./reason-codes.js";
-import { AuthorizenetRequests } from "./requests.js";
+import { AuthorizenetRequests, authorizenetAddress } from "./requests.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";
@@ -34,6 +35,7 @@ export function authorizenetConnector(address?: string): Connector {
     lookUpTransaction(requestsFor(context), context, payment);
   return redacting({
     formulaId: "authorizenet-card",
+    hostOf: (context) => hostIn(authorizenetAddress(context, address)),
     authorize: (context, request) => authorize(requestsFor(context), context, request),
     capture: (context, request) => capture(requestsFor(context), context, request),
     void: (context, request) => release(requestsFor(context), context, request),

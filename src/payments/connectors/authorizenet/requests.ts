@@ -17,6 +17,11 @@ export function invoiceOf(reference: string): string {
   return reference.slice(-20);
 }
 
+/** The address of the connection's environment. */
+export function authorizenetAddress(context: Pick<ConnectorContext, "fields">, configured: string | undefined): string {
+  return configured ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
+}
+
 /**
  * Builds the calls for one connection. The order of properties is part of the format, because an XML schema validates
  * the JSON.
@@ -26,8 +31,7 @@ export class AuthorizenetRequests {
   readonly #context: ConnectorContext;
 
   constructor(address: string | undefined, context: ConnectorContext) {
-    const base = address ?? (isLive(context) ? "https://api.authorize.net" : "https://apitest.authorize.net");
-    this.#url = `${base}/xml/v1/request.api`;
+    this.#url = `${authorizenetAddress(context, address)}/xml/v1/request.api`;
     this.#context = context;
   }
 

@@ -10,7 +10,10 @@ const OLDER_KEY = /^sk_(?:test_)?\w{8}-\w{4}-\w{4}-\w{4}-\w{12}$/;
 const PREFIX = /^[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?$/;
 
 /** The address of the connection's environment. Undefined for an invalid prefix. */
-export function checkoutcomAddress(context: ConnectorContext, configured: string | undefined): string | undefined {
+export function checkoutcomAddress(
+  context: Pick<ConnectorContext, "fields">,
+  configured: string | undefined,
+): string | undefined {
   if (configured !== undefined) return configured;
   const host = checkoutcomMode(context) === "live" ? "api.checkout.com" : "api.sandbox.checkout.com";
   const prefix = fieldOf(context, "api_prefix");

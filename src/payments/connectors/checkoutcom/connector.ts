@@ -10,6 +10,7 @@ import type {
 import type { AuthorizationRequest, PaymentReference, VoidRequest } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { hostIn } from "../fields.js";
 import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
@@ -40,6 +41,7 @@ export function checkoutcomConnector(address?: string): Connector {
   };
   return redacting({
     formulaId: "checkoutcom-card",
+    hostOf: (context) => hostIn(checkoutcomAddress(context, address)),
     authorize: (context, request) => authorize(requestsFor(context), context, request),
     async capture(context, { payment, money, idempotencyKey }) {
       const amount = toProviderAmount(CHECKOUTCOM_AMOUNTS, money);

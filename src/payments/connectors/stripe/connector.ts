@@ -9,6 +9,7 @@ import type {
   VoidRequest,
 } from "../../payment-request.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
+import { hostIn } from "../fields.js";
 import { callJson, type JsonReply } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
@@ -30,6 +31,7 @@ export function stripeConnector(address: string = ADDRESS): Connector {
     lookUpIntent(requestsFor(context), context, payment);
   return redacting({
     formulaId: "stripe-card",
+    hostOf: () => hostIn(address),
     authorize: (context, request) => authorize(requestsFor(context), context, request),
     capture: (context, request) => capture(requestsFor(context), context, request),
     void: (context, request) => release(requestsFor(context), context, request),

@@ -10,6 +10,14 @@ export function installLocaleMethods(host: HostIntl): void {
       return host.call({ kind: "date", method, locales, options, args: [time] });
     });
   }
+  for (const method of ["toString", "toTimeString"] as const) {
+    // Node adds the name of the time zone, which is always UTC here.
+    const plain = Date.prototype[method];
+    hide(Date.prototype, method, function (this: Date) {
+      const text = plain.call(this);
+      return Number.isNaN(Date.prototype.getTime.call(this)) ? text : `${text} (Coordinated Universal Time)`;
+    });
+  }
   const writeNumber = (value: number | bigint, locales: unknown, options: unknown) =>
     host.call({ kind: "number", method: "toLocaleString", locales, options, args: [numeral(value)] });
   hide(Number.prototype, "toLocaleString", function (this: number, locales?: unknown, options?: unknown) {

@@ -1,4 +1,5 @@
 import util from "node:util";
+import { TextDecoder } from "../web/text-decoder.js";
 import { format, inspect } from "./inspect.js";
 
 type Callback = (error: unknown, value?: unknown) => void;

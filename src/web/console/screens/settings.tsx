@@ -16,6 +16,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   deduplicate_tokens: "Storing a value again returns its first token",
   disable_ephemeral_proxy: "Proxies that are described in the request itself are refused",
   [ASKS_FOR_REASON]: "Reading a value in the clear needs a reason",
+  record_log_reads: "Reading the log leaves a row in it",
   reveal_to_people: "OWNER and ADMIN may see values in the clear here, with a passkey and a reason",
 };
 
