@@ -12,7 +12,7 @@ const MEANINGS: Readonly<Record<FaultCode, string>> = {
   reason_required: "A rule or the tenant asks for a reason to read this value: send `X-Cloakroom-Reason`.",
   reason_invalid: "`X-Cloakroom-Reason` is empty, too long, sent twice, or has characters that it must not have.",
   second_factor_required:
-    "A person who is signed in must prove a passkey first: the proof may be at most 5 minutes old. Keys never get it.",
+    "A person who is signed in must prove a second factor first: the proof may be at most 5 minutes old. Keys never get it.",
   not_found: "There is no such path or entity in this tenant, or the caller may not know of it.",
   method_not_allowed: "The path does not take this method; the header `Allow` lists those that it takes.",
   destination_timeout: "The destination of a proxied call did not answer in time. It may have done its work.",

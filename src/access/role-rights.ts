@@ -9,6 +9,7 @@ import type { Role } from "./role.js";
 
 const CHANGES = ["token:create", "token:update", "token:delete"] as const;
 const READS = ["token:read", "token:search"] as const;
+const MASKABLE = [...CHANGES, ...READS] as const;
 
 /**
  * What people see of tokens: masked values at most. `token:use` lets them charge tokens and read payments; no operation
@@ -42,7 +43,8 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
   if (principal.kind === "application" || mayGiveAnyRights({ principal })) return;
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;
-  const what = type === "management" ? "a management application" : `an application ${limitOf(exceeded)}`;
+  const what =
+    type === "management" ? "a management application" : `an application with ${exceeded}${limitOf(exceeded)}`;
   if (isAdministrator(principal.role)) {
     const text = `People may not create, change or use ${what} without a second factor: confirm with a passkey.`;
     throw new Fault("second_factor_required", text);
@@ -74,9 +76,10 @@ function isAdministrator(role: Role): boolean {
   return role === "OWNER" || role === "ADMIN";
 }
 
+/** By which rules people do not give a permission. Empty: by none. */
 function limitOf(permission: Permission | undefined): string {
-  if (permission === "token:update") return "with token:update by a rule other than redact";
-  return `whose ${permission} is not limited to masked values`;
+  if (permission === "token:update") return " by a rule other than redact";
+  return MASKABLE.some((one) => one === permission) ? " by a rule that reveals" : "";
 }
 
 /**

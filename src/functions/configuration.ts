@@ -6,6 +6,16 @@ import { mergePatch } from "../base/merge-patch.js";
 /** The same limit as in the protos. */
 const MAX_ENTRIES = 100;
 
+/** Of all names and values together. Every run gets them, and a page of a list shows those of 100 functions. */
+const MAX_CHARACTERS = 100_000;
+
+/** @throws {Fault} validation_failed for a configuration that is too large, in one request or by many patches. */
+export function requireConfigurationSize(configuration: Readonly<Record<string, string>>): void {
+  const sizes = Object.entries(configuration).map(([name, value]) => name.length + value.length);
+  const size = sizes.reduce((sum, each) => sum + each, 0);
+  if (size > MAX_CHARACTERS) throw invalid("configuration", `must have at most ${MAX_CHARACTERS} characters in all`);
+}
+
 /** Merges by RFC 7386: a null entry deletes an entry, a null patch deletes all. */
 export function mergeConfiguration(current: Readonly<Record<string, string>>, patch: Json): Record<string, string> {
   if (patch === null) return {};

@@ -29,7 +29,7 @@ export async function admitMember(
   { id: memberId }: Pick<MemberRow, "id">,
   method: SignInMethod,
   visit: Visit,
-  origin: Omit<Origin, "isStrong"> = {},
+  origin: Origin = {},
 ): Promise<SignInStep> {
   // Locked: a first passkey that is added at the same time ends sign-ins without one, and must see this one.
   const member = await lockMember(tx, memberId);

@@ -3,13 +3,13 @@ import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { readSignInRequest, useSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { DeviceCodes, Issuer } from "./issuer.js";
 import { signInAs, unlessTenantIsGone } from "./issuer-sign-in.js";
 import type { StartedSignIn } from "./sign-in.js";
-import type { SignInLimits } from "./sign-in-limits.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails, REQUEST_SECONDS } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -43,7 +43,7 @@ export class DeviceSignIn {
   /** @throws {Fault} rate_limited; unprocessable if the issuer does not offer the device flow to this server. */
   async begin(tenantId: TenantId, { network }: Pick<Visit, "network">): Promise<BegunDeviceSignIn> {
     const { database, keyring, issuer, limits } = this.#parts;
-    if (!(await limits.allowsOpenId(network))) {
+    if (!(await limits.allows({ kind: "openid", network }))) {
       throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
     }
     const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
@@ -72,7 +72,7 @@ export class DeviceSignIn {
     const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
     const begun = await database.ordinary.run(tenantId, "unguarded", (tx) => readBegun(tx, keys, cookie));
     if (!begun) throw notBegunHere();
-    if (!(await limits.allowsDevicePoll(id))) {
+    if (!(await limits.allows({ kind: "device", id }))) {
       throw new Fault("rate_limited", "Wait before asking again.", { retryAfter: begun.intervalSeconds });
     }
     const claims = await issuer.deviceClaims(begun.deviceCode);

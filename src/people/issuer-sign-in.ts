@@ -28,7 +28,7 @@ export async function signInAs(
   const member = await memberFor(tx, keys, claims, visit.context);
   if (!member) throw notInvited();
   const identity = { issuer: claims.issuer, subject: claims.subject };
-  return admitMember(tx, keys, member, method, visit, { identity });
+  return admitMember(tx, keys, member, method, visit, { identity, strongAt: claims.secondFactorAt });
 }
 
 /** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */

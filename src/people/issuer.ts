@@ -19,6 +19,7 @@ import { Fault } from "../base/fault.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
+import { type AcceptedFactors, acceptsFactors, NO_FACTORS, secondFactorAt } from "./issuer-factor.js";
 import { issuerFetch } from "./issuer-fetch.js";
 
 /** The operator's registration at an OpenID Connect issuer. */
@@ -26,6 +27,7 @@ export interface OpenIdClient {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Sensitive<string>;
+  readonly secondFactor: AcceptedFactors;
 }
 
 /** The values that tie an issuer's answer to the request. */
@@ -43,6 +45,8 @@ export interface Claims {
   readonly email: string | undefined;
   readonly firstName: string | undefined;
   readonly lastName: string | undefined;
+  /** When the person proved a second factor to the issuer. */
+  readonly secondFactorAt: Date | undefined;
 }
 
 /** A sign-in that a person confirms on another device (RFC 8628). */
@@ -59,6 +63,11 @@ export interface DeviceCodes {
 }
 
 const SCOPE = "openid email profile";
+/**
+ * How old a sign-in at the issuer may be, in seconds: as old as one at the vault. An issuer that is asked for it must say
+ * when the person signed in there (OpenID Connect Core 1.0, 2).
+ */
+const MAX_AGE_SECONDS = 12 * 60 * 60;
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 /** Of issuers that name no interval (RFC 8628, 3.2). */
 const INTERVAL_SECONDS = 5;
@@ -78,12 +87,23 @@ export class Issuer {
     return this.#client.issuer;
   }
 
-  /** The page to send a browser to: code flow with PKCE. @throws {Fault} unavailable while the issuer is. */
-  async authorizationUrl(redirectUri: string, { state, nonce, verifier }: Checks): Promise<string> {
+  /** Whether the issuer can say that a person proved a second factor. */
+  get provesSecondFactor(): boolean {
+    return acceptsFactors(this.#client.secondFactor);
+  }
+
+  /**
+   * The page to send a browser to: code flow with PKCE.
+   * @param isFresh whether the person must sign in there again.
+   * @throws {Fault} unavailable while the issuer is.
+   */
+  async authorizationUrl(redirectUri: string, { state, nonce, verifier }: Checks, isFresh = false): Promise<string> {
     const url = buildAuthorizationUrl(await this.#discovered(), {
       ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
+      ...(isFresh ? { prompt: "login" } : {}),
+      ...this.#factorParameters(),
     });
     return url.href;
   }
@@ -95,9 +115,12 @@ export class Issuer {
    */
   async claimsOf(callback: URL, { state, nonce, verifier }: Checks): Promise<Claims> {
     const configuration = await this.#discovered();
-    const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
+    const checks = {
+      ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true },
+      ...(this.provesSecondFactor ? { maxAge: MAX_AGE_SECONDS } : {}),
+    };
     const tokens = await authorizationCodeGrant(configuration, callback, checks).catch(refused);
-    return claimsIn(configuration, tokens);
+    return claimsIn(configuration, tokens, this.#client.secondFactor);
   }
 
   /** Begins the device flow. @throws {Fault} unprocessable if the issuer does not offer it to this server. */
@@ -127,7 +150,8 @@ export class Issuer {
     const configuration = await this.#discovered();
     try {
       const tokens = await genericGrantRequest(configuration, DEVICE_GRANT, { device_code: deviceCode.reveal() });
-      return await claimsIn(configuration, tokens);
+      // Anyone can show another person a code, so a factor that was proved for it is not the program's.
+      return await claimsIn(configuration, tokens, NO_FACTORS);
     } catch (error) {
       if (error instanceof Fault) throw error;
       const code = error instanceof ResponseBodyError ? error.error : undefined;
@@ -137,6 +161,12 @@ export class Issuer {
       if (code === "expired_token") throw new Fault("permission_denied", "The code has expired. Start again.");
       return refused(error);
     }
+  }
+
+  #factorParameters(): Record<string, string> {
+    if (!this.provesSecondFactor) return {};
+    const { acr } = this.#client.secondFactor;
+    return { max_age: String(MAX_AGE_SECONDS), ...(acr.length > 0 ? { acr_values: acr.join(" ") } : {}) };
   }
 
   #discovered(): Promise<Configuration> {
@@ -164,6 +194,7 @@ export class Issuer {
 async function claimsIn(
   configuration: Configuration,
   tokens: TokenEndpointResponse & TokenEndpointResponseHelpers,
+  accepted: AcceptedFactors,
 ): Promise<Claims> {
   const identity = tokens.claims();
   if (!identity) throw new Fault("permission_denied", "The issuer sent no ID token. Sign in again.");
@@ -178,6 +209,8 @@ async function claimsIn(
     // Some issuers send the text "true", which says nothing about how careful they are.
     email: claims.email_verified === true ? text(claims.email) : undefined,
     ...{ firstName: text(claims.given_name), lastName: text(claims.family_name) },
+    // Of the ID token alone: its signature and time are checked.
+    secondFactorAt: secondFactorAt(identity, accepted, new Date()),
   };
 }
 

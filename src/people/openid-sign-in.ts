@@ -5,13 +5,13 @@ import { newUuid, type TenantId } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { useSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { SignInStep } from "./admit-member.js";
 import type { Checks, Issuer } from "./issuer.js";
 import { signInAs, unlessTenantIsGone } from "./issuer-sign-in.js";
-import type { SignInLimits } from "./sign-in-limits.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -38,17 +38,26 @@ export class OpenIdSignIn {
     return this.#parts.issuer.name;
   }
 
-  /** Begins a sign-in. The cookie ties its end to the same browser. */
+  /** Whether the issuer can say that a person proved a second factor. */
+  get provesSecondFactor(): boolean {
+    return this.#parts.issuer.provesSecondFactor;
+  }
+
+  /**
+   * Begins a sign-in. The cookie ties its end to the same browser.
+   * @param isFresh whether the person must sign in at the issuer again.
+   */
   async begin(
     tenantId: TenantId,
     { network }: Pick<Visit, "network">,
+    isFresh = false,
   ): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
     const { database, keyring, issuer, limits } = this.#parts;
-    if (!(await limits.allowsOpenId(network))) {
+    if (!(await limits.allows({ kind: "openid", network }))) {
       throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
     }
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
-    const url = await issuer.authorizationUrl(this.#redirectUri(), checks);
+    const url = await issuer.authorizationUrl(this.#redirectUri(), checks, isFresh);
     const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);

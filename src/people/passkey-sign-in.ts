@@ -62,7 +62,7 @@ export async function finishPasskeySignIn(
     const proof = { relyingParty, challenge, credential, memberId };
     const member = await acceptProof(tx, keys, proof, visit.context);
     if (!member || !(await tx.query(useSignInRequest, waiting.id))) return undefined;
-    return startSignIn(tx, keys, member, method, visit, { ...origin, isStrong: true });
+    return startSignIn(tx, keys, member, method, visit, { ...origin, strongAt: tx.now });
   });
   if (!started) throw refusedProof();
   return started;

@@ -54,8 +54,8 @@ export interface Origin {
   readonly identity?: Identity | undefined;
   /** The latest end. Absent: 12 hours from now. */
   readonly until?: Date | undefined;
-  /** Whether the person has just proved a second factor. */
-  readonly isStrong?: boolean;
+  /** When the person proved a second factor. */
+  readonly strongAt?: Date | undefined;
 }
 
 /** Begins a sign-in of a member, with its log row. */
@@ -65,7 +65,7 @@ export function startSignIn(
   member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
   method: SignInMethod,
   { address, client, context }: Pick<Visit, "address" | "client" | "context">,
-  { identity, until, isStrong = false }: Origin = {},
+  { identity, until, strongAt }: Origin = {},
 ): StartedSignIn {
   const { tenantId } = tx;
   const { role } = member;
@@ -81,7 +81,7 @@ export function startSignIn(
     member_id: member.id,
     method,
     expires_at: expiresAt,
-    strong_at: isStrong ? tx.now : null,
+    strong_at: strongAt ?? null,
   };
   tx.enqueue(insertSignIn, {
     ...columns,

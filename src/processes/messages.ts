@@ -1,5 +1,6 @@
 import type { RateVerdict } from "../rate-limits/rate-limits.js";
 import type { RateScope } from "../rate-limits/rate-scope.js";
+import type { SignInAttempt } from "../rate-limits/sign-in-limits.js";
 import type { CodeSource } from "../sandbox/run.js";
 import type { ExitReason } from "../sandbox/runner-link.js";
 import type { DatabaseAddress } from "../store/postgres/connect.js";
@@ -33,7 +34,8 @@ export type ToProcess =
   | { readonly type: "ping" }
   | { readonly type: "metrics" }
   | CodeFailure
-  | { readonly type: "verdicts"; readonly batch: number; readonly verdicts: readonly RateVerdict[] };
+  | { readonly type: "verdicts"; readonly batch: number; readonly verdicts: readonly RateVerdict[] }
+  | { readonly type: "attempt_counted"; readonly number: number; readonly isAllowed: boolean };
 
 /** From a serving process to the primary. */
 export type FromProcess =
@@ -44,5 +46,7 @@ export type FromProcess =
   | { readonly type: "pong" }
   | { readonly type: "metrics"; readonly metrics: readonly MetricSnapshot[] }
   | { readonly type: "counts"; readonly batch: number; readonly counts: readonly CountRequest[] }
+  /** Of a sign-in: to be counted, and answered by its number. */
+  | { readonly type: "attempt"; readonly number: number; readonly attempt: SignInAttempt }
   | CodeFailure
   | { readonly type: "kill_runner"; readonly reason: ExitReason };

@@ -34,8 +34,6 @@ export class PrimaryCounters implements RateLimits {
     for (const [index, verdict] of verdicts.entries()) waiting[index]?.resolve(verdict);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
-
   #flush(): void {
     this.#batches += 1;
     this.#sent.set(this.#batches, this.#next);

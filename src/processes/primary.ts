@@ -6,6 +6,7 @@ import type { Readiness } from "../api/health/health.js";
 import { createOperatorLog } from "../api/observation/operator-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
+import { memorySignInLimits, type SignInLimits } from "../rate-limits/sign-in-limits.js";
 import { openAdminPort } from "../server/admin-port.js";
 import { listenAt, readTls } from "../server/listening.js";
 import { readinessOf } from "../server/readiness.js";
@@ -54,7 +55,8 @@ export async function startProcesses(
   opened.defer(() => shutdown.end("the sandbox's runner", () => runner.close()));
   const whole = new AggregatedMetrics();
   const beginning = await beginningOf(config, vault, runner);
-  const answer = answerWith({ beginning, runner, limits: memoryLimitsOf(config) });
+  const limits = memoryLimitsOf(config);
+  const answer = answerWith({ beginning, runner, limits, signInLimits: memorySignInLimits() });
   const group: ProcessGroup = new ProcessGroup({
     ...{ count: config.processes, log },
     fork: () => cluster.fork(),
@@ -132,13 +134,26 @@ interface Shared {
   readonly beginning: Omit<StartMessage, "number">;
   readonly runner: SharedRunnerHost;
   readonly limits: RateLimits | undefined;
+  /** Processes with CLOAKROOM_REDIS_URL ask Redis instead. */
+  readonly signInLimits: SignInLimits;
 }
 
 /** Answers the processes' requests to the primary. */
-function answerWith({ beginning, runner, limits }: Shared): (process: OneProcess, message: FromProcess) => void {
+function answerWith({
+  beginning,
+  runner,
+  limits,
+  signInLimits,
+}: Shared): (process: OneProcess, message: FromProcess) => void {
   return (process, message) => {
     if (message.type === "hello") process.send({ ...beginning, number: process.number });
     if (message.type === "kill_runner") runner.kill(message.reason);
+    if (message.type === "attempt") {
+      const { number, attempt } = message;
+      void signInLimits
+        .allows(attempt)
+        .then((isAllowed) => process.send({ type: "attempt_counted", number, isAllowed }));
+    }
     if (message.type === "counts" && limits) {
       const verdicts = message.counts.map(([client, scope]) => limits.count(client, scope ?? undefined));
       void Promise.all(verdicts).then((found) =>

@@ -10,6 +10,7 @@ import { startServer } from "../server/start-server.js";
 import type { Config } from "../settings/config.js";
 import type { FromProcess, StartMessage, ToProcess } from "./messages.js";
 import { PrimaryCounters } from "./primary-counters.js";
+import { PrimarySignInLimits } from "./primary-sign-in-limits.js";
 
 /** How long a process may continue its start after a request to stop, in milliseconds. */
 const START_ENDS_MS = 5_000;
@@ -30,11 +31,13 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
   let server: Server | undefined;
   let countFailure: (source: CodeSource) => void = () => {};
   const counters = new PrimaryCounters((batch, counts) => send({ type: "counts", batch, counts }));
+  const signInLimits = new PrimarySignInLimits((number, attempt) => send({ type: "attempt", number, attempt }));
   cluster.worker?.on("message", (message: ToProcess) => {
     if (message.type === "begin") begun.resolve(message);
     else if (message.type === "stop") stop();
     else if (message.type === "ping") send({ type: "pong" });
     else if (message.type === "verdicts") counters.take(message);
+    else if (message.type === "attempt_counted") signInLimits.take(message);
     else if (message.type === "code_failure") countFailure(message.source);
     else void server?.registry.getMetricsAsJSON().then((metrics) => send({ type: "metrics", metrics }));
   });
@@ -55,7 +58,7 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
         countFailure = count;
       },
     };
-    server = await start(config, beginning, { runner, rateLimits: counters }, (line) => said.push(line));
+    server = await start(config, beginning, { runner, rateLimits: counters, signInLimits }, (line) => said.push(line));
     send({ type: "ready", url: server.url, said });
     await stopped.promise;
     await server.stop();
@@ -70,7 +73,7 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
 function start(
   config: Config,
   { number, port, address, rootKeys }: StartMessage,
-  shared: Pick<ServingProcess, "runner" | "rateLimits">,
+  shared: Pick<ServingProcess, "runner" | "rateLimits" | "signInLimits">,
   announce: (line: string) => void,
 ): Promise<Server> {
   const keys = rootKeys.map(({ id, base64 }) => new LocalRootKey(id, new Sensitive(Buffer.from(base64, "base64"))));

@@ -7,6 +7,7 @@ import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
+import { requireConfigurationSize } from "../functions/configuration.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { deleteFailedRuns } from "../store/functions/failed-runs.js";
@@ -39,6 +40,7 @@ export async function createProxy(
   properties: ProxyProperties,
   definition: ProxyDefinition,
 ): Promise<ConfiguredProxy> {
+  requireConfigurationSize(definition.configuration);
   await Promise.all([
     requireApplication(tx, properties.applicationId),
     requireReactor(tx, "request_reactor_id", definition.requestReactorId),
@@ -63,6 +65,9 @@ export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys
   return openProxy(keys, tx.tenantId, row);
 }
 
+/** Definitions of a page, which are all opened and written at once. Transforms of 5 MB and more can be in each. */
+const MOST_LISTED_BYTES = 8 * 1024 * 1024;
+
 export async function listProxies(
   tx: Transaction,
   caller: Caller,
@@ -73,6 +78,13 @@ export async function listProxies(
     name === undefined
       ? await tx.query(listProxyRows, listing)
       : await listByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
+  const bytes = items.reduce((sum, { definition }) => sum + definition.length, 0);
+  if (bytes > MOST_LISTED_BYTES) {
+    throw invalid(
+      "size",
+      `must be smaller: the proxies of this page have more than ${MOST_LISTED_BYTES} bytes together`,
+    );
+  }
   writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }
@@ -90,6 +102,8 @@ export async function updateProxy(
   requireOwn(caller, row.created_by);
   const current = openProxy(keys, tx.tenantId, row);
   const properties = change(current);
+  const { configuration } = properties.definition;
+  if (configuration !== current.definition.configuration) requireConfigurationSize(configuration);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
   await requireNewReactors(tx, properties.definition, current.definition);
   await requireGrantableParts(tx, caller, keys, current.applicationId, current.definition);

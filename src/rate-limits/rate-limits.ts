@@ -13,7 +13,7 @@ export interface RateVerdict {
 }
 
 /** Counts requests per client. */
-export interface RateLimits extends AsyncDisposable {
+export interface RateLimits {
   /**
    * Counts a request in `global` and in its own scope. Returns the verdict of an exceeded limit, otherwise of the scope
    * with the least left.
@@ -39,18 +39,10 @@ export function counterSettings(scope: RateScope, points: RatePoints) {
 
 /** Counters in this process: a request costs less than a microsecond. */
 export function memoryRateLimits(points: RatePoints): RateLimits {
-  return rateLimits(
-    points,
-    (scope) => new RateLimiterMemory(counterSettings(scope, points)),
-    async () => {},
-  );
+  return rateLimits(points, (scope) => new RateLimiterMemory(counterSettings(scope, points)));
 }
 
-export function rateLimits(
-  points: RatePoints,
-  counterFor: (scope: RateScope) => RateCounter,
-  close: () => Promise<void>,
-): RateLimits {
+export function rateLimits(points: RatePoints, counterFor: (scope: RateScope) => RateCounter): RateLimits {
   const counters = new Map(RATE_SCOPES.map((scope) => [scope, counterFor(scope)]));
   const countIn = async (scope: RateScope, client: string): Promise<RateVerdict> => {
     const limit = points[scope];
@@ -76,7 +68,6 @@ export function rateLimits(
       const own = await countIn(scope, client);
       return own.isExceeded || own.remaining <= everything.remaining ? own : everything;
     },
-    [Symbol.asyncDispose]: close,
   };
 }
 

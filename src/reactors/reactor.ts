@@ -9,6 +9,7 @@ import { boundTo, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
+import { requireConfigurationSize } from "../functions/configuration.js";
 import { type FailedRun, readFailedRuns } from "../functions/failed-runs.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 import { writeLog } from "../store/audit/audit-logs.js";
@@ -81,6 +82,7 @@ export async function createReactor(
   keys: TenantKeys,
   properties: ReactorProperties,
 ): Promise<ShownReactor> {
+  requireConfigurationSize(properties.configuration);
   await requireApplication(tx, properties.applicationId);
   await requireGrantableActing(tx, caller, keys, properties.applicationId);
   const formula = await requireContract(tx, keys, properties);
@@ -132,6 +134,7 @@ export async function updateReactor(
   requireOwn(caller, row.created_by);
   const current = openReactor(keys, tx.tenantId, row);
   const properties = change(current);
+  if (properties.configuration !== current.configuration) requireConfigurationSize(properties.configuration);
   if (properties.applicationId !== current.applicationId) await requireApplication(tx, properties.applicationId);
   await requireGrantableActing(tx, caller, keys, current.applicationId);
   await requireGrantableActing(tx, caller, keys, properties.applicationId);

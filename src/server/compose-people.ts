@@ -6,8 +6,8 @@ import { DeviceSignIn } from "../people/device-sign-in.js";
 import { Issuer } from "../people/issuer.js";
 import { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { PersonAuthenticator } from "../people/person-authenticator.js";
-import { SignInLimits } from "../people/sign-in-limits.js";
 import { SoleTenant } from "../people/sole-tenant.js";
+import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import type { ServedMethod } from "../services/call.js";
 import { passkeyService } from "../services/passkeys.js";
 import { signInService } from "../services/sign-ins.js";
@@ -29,14 +29,14 @@ interface PeopleParts {
   readonly config: Config;
   readonly clock: Clock;
   readonly agents: GuardedAgents;
+  readonly limits: SignInLimits;
   /** The address at which people reach the server, once it is known. */
   address(): string;
 }
 
-export function composePeople({ vault, config, clock, agents, address }: PeopleParts): People {
+export function composePeople({ vault, config, clock, agents, limits, address }: PeopleParts): People {
   const { database, keyring, ownerAddress } = vault;
   const { trustedProxies, signInIdleMs: idleMs } = config;
-  const limits = new SignInLimits();
   const issuer = config.openId && new Issuer(config.openId, agents);
   const openId = issuer && new OpenIdSignIn({ database, keyring, limits, issuer, address });
   const device = issuer && new DeviceSignIn({ database, keyring, limits, issuer });

@@ -9,6 +9,7 @@ import { internalCalls } from "../api/rest/internal-calls.js";
 import { type RefusedKey, RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
+import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { SandboxIncident } from "../sandbox/options.js";
 import { createSandbox, type Sandbox } from "../sandbox/sandbox.js";
@@ -56,24 +57,25 @@ export interface CompositionInputs {
   readonly endPart: EndPart;
   /** The runner of tenants' code, if the processes of this server share one. */
   readonly sharedRunner: SharedRunnerPlace | undefined;
+  readonly signInLimits: SignInLimits;
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
 export function compose(vault: Vault, config: Config, surroundings: CompositionInputs): Composition {
-  const { log, clock, bins, address, endPart } = surroundings;
+  const { log, clock, bins, address, endPart, signInLimits: limits } = surroundings;
   const { database, keyring } = vault;
   const refusedKeys = noteRefusedKeys(vault, surroundings);
   const onRefused = (refused: RefusedKey) => refusedKeys.note(refused);
   const authenticator = new Authenticator(database, keyring, clock, onRefused);
   const framePasses = new FramePasses(database, keyring, clock);
   const agents = createGuardedAgents(config.egress);
-  const people = composePeople({ vault, config, clock, agents, address });
+  const people = composePeople({ vault, config, clock, agents, address, limits });
   const { visits } = people;
   const admission = { authenticator, people: people.authenticator, framePasses, database };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([
-    ...tokenService({ keyring, clock, bins }),
+    ...tokenService({ keyring, clock, bins, bodyLimit: config.bodyLimit }),
     ...tokenizeService({ keyring, clock, bins }),
     ...revealService({ keyring, bins }),
   ]);

@@ -24,7 +24,7 @@ import type { Vault } from "../vault/vault.js";
 import { openAdminPort } from "./admin-port.js";
 import type { Composition } from "./composition.js";
 import { listenAt, type TlsIdentity } from "./listening.js";
-import { openRateGate } from "./rate-limiting.js";
+import { type Counting, rateGateOf } from "./rate-limiting.js";
 import type { ServingProcess } from "./running-server.js";
 import { SERVICES } from "./served-services.js";
 import { type Part, REQUESTS_END_MS } from "./shutdown.js";
@@ -38,6 +38,7 @@ export interface PortParts {
   readonly tls: TlsIdentity | undefined;
   readonly readiness: Readiness;
   readonly parts: Composition;
+  readonly counting: Counting;
   /** Absent: this process alone is the server, with its own admin port. */
   readonly part: ServingProcess | undefined;
   /** Registers a part to end when the server stops, in reverse order. */
@@ -53,11 +54,9 @@ export interface Ports {
 
 /** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened on. */
 export async function openPorts(given: PortParts): Promise<Ports> {
-  const { config, log, meters, readiness, part, endLater } = given;
+  const { config, counting, meters, readiness, part, endLater } = given;
   const memory = new MemoryBudget(config.bodyLimit);
-  const rateGate = await openRateGate(config, log, meters, part?.rateLimits);
-  endLater("the counters of rate limits", async () => rateGate[Symbol.asyncDispose]());
-  const server = await apiServer(given, memory, rateGate);
+  const server = await apiServer(given, memory, rateGateOf(counting.requests, config, meters));
   gauge(given, memory);
   const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
   if (admin) endLater("the admin port", admin.close);

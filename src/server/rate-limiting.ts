@@ -1,30 +1,55 @@
 import { createRateGate, openGate, type RateGate } from "../api/admission/rate-gate.js";
 import { clientReader } from "../api/connection/client-address.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
-import { memoryRateLimits, type RateLimits } from "../rate-limits/rate-limits.js";
-import { sharedRateLimits } from "../rate-limits/shared-rate-limits.js";
+import { counterSettings, memoryRateLimits, type RateLimits, rateLimits } from "../rate-limits/rate-limits.js";
+import { openSharedCounters, type SharedCounters } from "../rate-limits/shared-counters.js";
+import { memorySignInLimits, type SignInLimits, signInLimits } from "../rate-limits/sign-in-limits.js";
 import type { Config } from "../settings/config.js";
 import type { Meters } from "../telemetry/meters.js";
 
-/**
- * The rate limits of requests, as configured.
- * @param counters those that the processes of this server share, if there are several.
- */
-export async function openRateGate(
-  { rateLimits: points, redisUrl, trustedProxies }: Config,
+/** The counters of this process, or those that the processes of this server share. */
+export interface LocalCounters {
+  readonly rateLimits: RateLimits;
+  readonly signInLimits: SignInLimits;
+}
+
+/** What counts requests and sign-ins: with CLOAKROOM_REDIS_URL together with all replicas. */
+export interface Counting extends AsyncDisposable {
+  /** Absent: requests have no limits. */
+  readonly requests: RateLimits | undefined;
+  readonly signIns: SignInLimits;
+}
+
+/** @param local those that the processes of this server share, if there are several. */
+export async function openCounting(
+  { rateLimits: points, redisUrl }: Config,
   log: OperatorLog,
-  meters: Meters,
-  counters?: RateLimits,
-): Promise<RateGate & AsyncDisposable> {
-  if (!points) return { ...openGate, [Symbol.asyncDispose]: async () => {} };
-  const limits = redisUrl
-    ? await sharedRateLimits(redisUrl, points, {
-        onLost: () => log.warn({}, "Redis (CLOAKROOM_REDIS_URL) unreachable: rate limits are per process"),
-        onBack: () => log.info({}, "Redis reachable again: rate limits are shared"),
-      })
-    : (counters ?? memoryRateLimits(points));
+  local?: LocalCounters,
+): Promise<Counting> {
+  if (!redisUrl) {
+    return {
+      requests: points && (local?.rateLimits ?? memoryRateLimits(points)),
+      signIns: local?.signInLimits ?? memorySignInLimits(),
+      [Symbol.asyncDispose]: async () => {},
+    };
+  }
+  const counters: SharedCounters = await openSharedCounters(redisUrl, {
+    onLost: () => log.warn({}, "Redis (CLOAKROOM_REDIS_URL) unreachable: rate limits are per process"),
+    onBack: () => log.info({}, "Redis reachable again: rate limits are shared"),
+  });
   return {
-    ...createRateGate(limits, clientReader(trustedProxies), ({ scope }) => meters.rateRefused(scope)),
-    [Symbol.asyncDispose]: () => limits[Symbol.asyncDispose](),
+    requests: points && rateLimits(points, (scope) => counters.counterFor(counterSettings(scope, points))),
+    signIns: signInLimits((settings) => counters.counterFor(settings)),
+    [Symbol.asyncDispose]: () => counters.close(),
   };
+}
+
+/** The rate limits of requests, as configured. */
+export function rateGateOf(
+  limits: RateLimits | undefined,
+  { trustedProxies }: Pick<Config, "trustedProxies">,
+  meters: Meters,
+): RateGate {
+  if (!limits) return openGate;
+  return createRateGate(limits, clientReader(trustedProxies), ({ scope }) => meters.rateRefused(scope));
 }

@@ -1,6 +1,6 @@
-import type { RateLimits } from "../rate-limits/rate-limits.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { SharedResources, Vault } from "../vault/vault.js";
+import type { LocalCounters } from "./rate-limiting.js";
 
 /** A server that accepts requests. */
 export interface RunningServer {
@@ -15,11 +15,10 @@ export interface RunningServer {
 }
 
 /** One of several serving processes, and the parts it shares with the others. */
-export interface ServingProcess {
+export interface ServingProcess extends LocalCounters {
   readonly number: number;
   readonly opened: SharedResources;
   readonly runner: SharedRunnerPlace;
-  readonly rateLimits: RateLimits;
 }
 
 /** Resolves when the embedded database has ended by itself. */

@@ -14,6 +14,7 @@ import { readTls, type TlsIdentity } from "./listening.js";
 import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
+import { openCounting } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
 import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
 import { openSchedule } from "./schedule.js";
@@ -58,7 +59,10 @@ export async function startServer(
   let url = config.publicUrl ?? "";
   const sharedRunner = part?.runner;
   const address = () => url;
-  const parts = opened.use(compose(vault, config, { log, clock, bins, address, endPart, sharedRunner }));
+  const counting = await openCounting(config, log, part);
+  endLater("the counters of rate limits", async () => counting[Symbol.asyncDispose]());
+  const surroundings = { log, clock, bins, address, endPart, sharedRunner, signInLimits: counting.signIns };
+  const parts = opened.use(compose(vault, config, surroundings));
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
   const isStamped = config.timeStamps !== undefined;
@@ -66,7 +70,7 @@ export async function startServer(
   const logClock = watchLogClock(sealing, clock, log, meters);
   endLater("logs being set back", () => logClock.stop());
   schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, parts }));
-  const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, part, endLater });
+  const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, counting, part, endLater });
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.
   schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);

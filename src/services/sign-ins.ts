@@ -11,12 +11,12 @@ import type { DeviceSignIn } from "../people/device-sign-in.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
 import { SIGN_IN_SECONDS } from "../people/sign-in.js";
-import type { SignInLimits } from "../people/sign-in-limits.js";
 import { redeemLink, requestLink } from "../people/sign-in-link.js";
 import { REQUEST_SECONDS } from "../people/sign-in-request.js";
 import { endSignIn, type Identified, identify, type SignIn, signInsOf } from "../people/sign-ins.js";
 import type { SoleTenant } from "../people/sole-tenant.js";
 import { switchTenant } from "../people/switch-tenant.js";
+import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import type { Database } from "../store/database.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -51,7 +51,7 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
     serve(method.getSignInMethods, async (_request, { visit }) => ({
       methods: ["link", ...(openId ? ["openid"] : [])],
       needsTenant: (await parts.soleTenant.find()) === undefined,
-      ...(openId ? { openidIssuer: openId.issuer } : {}),
+      ...(openId ? { openidIssuer: openId.issuer, openidSecondFactor: openId.provesSecondFactor } : {}),
       awaitsPasskey: await isPasskeyAwaited(parts, visit),
     })),
     serve(method.askForSignInLink, async (request, { visit, reply }) => {
@@ -59,7 +59,7 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
       const tenantId = await tenantOf(parts, request.tenantId);
       const asking = new Sensitive(randomText());
       reply.setCookie({ name: "asking", value: asking, maxAge: REQUEST_SECONDS });
-      if (await limits.allowsLink(tenantId, email, visit.network)) {
+      if (await limits.allows({ kind: "link", tenantId, email, network: visit.network })) {
         await requestLink(parts, tenantId, email, asking, visit);
       }
       return {};
@@ -69,7 +69,7 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
     ),
     serve(method.beginOpenIdSignIn, async (request, { visit, reply }) => {
       if (!openId) throw invalid("method", "must be link: the operator of this server has configured no issuer");
-      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), visit);
+      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), visit, request.fresh);
       reply.setCookie({ name: "openid", value: cookie, maxAge: REQUEST_SECONDS });
       return { authorizationUrl: url };
     }),

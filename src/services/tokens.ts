@@ -20,9 +20,11 @@ export interface TokenServiceParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly bins: BinTable | undefined;
+  /** Size limit of a request in bytes. */
+  readonly bodyLimit: number;
 }
 
-export function tokenService({ keyring, clock, bins }: TokenServiceParts): ServedMethod[] {
+export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServiceParts): ServedMethod[] {
   const { method } = TokenService;
   return [
     ...tokenLists(keyring, bins),
@@ -62,8 +64,9 @@ export function tokenService({ keyring, clock, bins }: TokenServiceParts): Serve
       async (request, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         const patch = patchOf(request);
+        const sizes = { bodyBytes: call.memory.bodyBytes, mostBytes: bodyLimit };
         return call.transact(
-          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }, call.memory.bodyBytes),
+          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }, sizes),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );

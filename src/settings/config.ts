@@ -144,7 +144,7 @@ export function readConfig(environment: Environment): Config {
     sandbox: readSandbox(environment),
     rpcFastPath: readSwitch("RPC_FAST_PATH", text("RPC_FAST_PATH")),
     signInIdleMs: whole("SIGN_IN_IDLE_MINUTES") * 60_000,
-    openId: readOpenId(optional("OPENID_ISSUER"), optional("OPENID_CLIENT_ID"), secret("OPENID_CLIENT_SECRET")),
+    openId: readOpenId(environment),
     paymentAddresses: readPaymentAddresses(optional("PAYMENT_ADDRESSES") ?? ""),
   };
 }

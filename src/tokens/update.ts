@@ -26,10 +26,18 @@ import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealToken, splitCvc, textOf } from "./sealing.js";
+import { requireStorable } from "./stored-size.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
 import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
+
+export interface PatchSizes {
+  /** Size of the request. */
+  readonly bodyBytes: number;
+  /** Size limit of a request, and so of what is stored. */
+  readonly mostBytes: number;
+}
 
 /**
  * Patches a token. If the patch would make it a duplicate of another token, returns that one and changes nothing.
@@ -42,7 +50,7 @@ export async function patchToken(
   id: string,
   patch: TokenPatch,
   showing: Showing = {},
-  bodyBytes = 0,
+  { bodyBytes, mostBytes }: PatchSizes = { bodyBytes: 0, mostBytes: Number.POSITIVE_INFINITY },
 ): Promise<TokenView> {
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");
@@ -63,7 +71,11 @@ export async function patchToken(
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);
   await yieldToEventLoop(bytes);
-  updateToken(tx, changeOf(tx, caller, keys, row, patched));
+  const text = textOf(splitCvc(row.type, patched.data.reveal()).data);
+  await yieldToEventLoop(bytes);
+  requireSizes(token, patch, patched, text, mostBytes);
+  await yieldToEventLoop(bytes);
+  updateToken(tx, changeOf(tx, caller, keys, row, patched, text));
   rewriteCompanions(tx, keys, token, patched);
   await touch(tx, id, row.active_month);
   const { cvc: _, ...changed } = patched;
@@ -119,7 +131,25 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
   return !same;
 }
 
-function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenRow, patched: PatchedToken) {
+/** @param text the patched data. @throws {Fault} validation_failed if a merge has become too large. */
+function requireSizes(token: Token, patch: TokenPatch, patched: PatchedToken, text: Buffer, mostBytes: number): void {
+  if (patch.data !== undefined) {
+    const bytesBefore = () => textOf(splitCvc(token.type.name, token.data.reveal()).data).length;
+    requireStorable(patch.dataField ?? "data", text, bytesBefore, mostBytes);
+  }
+  if (patch.mask === undefined) return;
+  const bytesBefore = () => textOf(token.attributes.mask ?? null).length;
+  requireStorable("mask", textOf(patched.attributes.mask ?? null), bytesBefore, mostBytes);
+}
+
+function changeOf(
+  tx: Transaction,
+  caller: Caller,
+  keys: TenantKeys,
+  row: TokenRow,
+  patched: PatchedToken,
+  text: Buffer,
+) {
   const { id, type } = row;
   const changed = {
     id,
@@ -127,11 +157,10 @@ function changeOf(tx: Transaction, caller: Caller, keys: TenantKeys, row: TokenR
     fingerprint: patched.fingerprint ?? null,
     dedupe_key: dedupeKeyOf(patched) ?? null,
   };
-  const { data } = splitCvc(type, patched.data.reveal());
   const bound = { ...changed, containers: [...patched.containers], type, revision: row.revision + 1 };
   return {
     ...changed,
-    ...sealToken(keys, tx.tenantId, bound, textOf(data), patched.attributes, patched.indexValues),
+    ...sealToken(keys, tx.tenantId, bound, text, patched.attributes, patched.indexValues),
     expires_at: patched.expiry?.at ?? null,
     expires_at_text: patched.expiry?.text ?? null,
     modified_by: actorOf(caller).id,

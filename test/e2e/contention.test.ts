@@ -71,6 +71,16 @@ describe("a lock that others hold for too long", () => {
   });
 });
 
+describe("a lock of all idempotency keys", () => {
+  it("is a 503 with Retry-After for a fresh key, and not told as another request with it", async () => {
+    const headers = { "bt-idempotency-key": crypto.randomUUID() };
+    const create = () => backEnd("POST", "/tokens", { body: { type: "token", data: "x" }, headers });
+    const { status, body, headers: answered } = await stored.holding("idempotency_keys", create);
+    expect([status, body.code, answered.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+    expect((await create()).status).toBe(201);
+  });
+});
+
 describe("a refusal", () => {
   it("leaves one log row and nothing else, in ordinary and in shared transactions", async () => {
     const id = await newToken("x");

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { create, type DescMessage, type Message, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -12,6 +13,7 @@ import { ServerCounters } from "../support/counters.js";
 import type { Answer, RestClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
+import { startDestination } from "./proxy/support/destination.js";
 
 /** The largest body, less its frame. */
 const SIZE = 5_200_000;
@@ -201,7 +203,71 @@ describe("a body within the limits is served, and does not delay other callers",
       expect((await attack(create)).status).toBe(200);
     }
   });
+
+  it.each(shapes.slice(0, 9))("%s, in calls that the fast path does not serve", async (_, data) => {
+    const request = create(CreateTokenRequestSchema, { type: "token", data: toValue(data) });
+    const binary = toBinary(CreateTokenRequestSchema, request);
+    const json = Buffer.from(toJsonString(CreateTokenRequestSchema, request));
+    const forms: readonly (readonly [Uint8Array, Record<string, string>])[] = [
+      [gzipSync(binary), { "content-type": "application/proto", "content-encoding": "gzip" }],
+      [gzipSync(json), { "content-type": "application/json", "content-encoding": "gzip" }],
+      [json, { "content-type": "application/json; charset=utf-8" }],
+      [framed(gzipSync(binary), 1), { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" }],
+      [framed(binary, 0), { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" }],
+      [framed(json, 0), { "content-type": "application/grpc-web+json" }],
+    ];
+    for (const [body, headers] of forms) {
+      const answer = await attack(() => send(headers, body));
+      const isWeb = headers["content-type"]?.includes("grpc-web");
+      expect([answer.status, isWeb ? /grpc-status: ?0/.test(answer.body) : true]).toEqual([200, true]);
+      expect(answer.body).toContain(tenant.id);
+    }
+  });
 });
+
+describe("a large message that the fast path does not serve", () => {
+  const token = create(CreateTokenRequestSchema, { type: "token", data: toValue("x".repeat(100_000)) });
+  const message = toBinary(CreateTokenRequestSchema, token);
+  const web = { "content-type": "application/grpc-web+proto", "grpc-encoding": "gzip" };
+
+  it.each<[string, Uint8Array]>([
+    ["plain", framed(message, 0)],
+    ["compressed", framed(gzipSync(message), 1)],
+  ])("is refused if another one follows: %s", async (_, frame) => {
+    const { body } = await send(web, Buffer.concat([frame, framed(Buffer.from([]), 0)]));
+    expect(body).toMatch(/grpc-status: ?12/);
+  });
+
+  it("is refused if it cannot be read, as one is that the fast path serves", async () => {
+    const broken = message.slice(0, -1);
+    const plain = await send({ "content-type": "application/proto" }, broken);
+    expect([plain.status, JSON.parse(plain.body)]).toMatchObject([
+      400,
+      { message: "The body must be a valid message." },
+    ]);
+    const packed = { "content-type": "application/proto", "content-encoding": "gzip" };
+    const compressed = await send(packed, gzipSync(broken));
+    expect([compressed.status, JSON.parse(compressed.body).message]).toEqual([400, JSON.parse(plain.body).message]);
+    expect((await send(web, framed(broken, 0))).body).toMatch(/grpc-status: ?3/);
+    expect((await send(web, framed(gzipSync(broken), 1))).body).toMatch(/grpc-status: ?3/);
+  });
+});
+
+/** A message with its prefix in gRPC and gRPC-Web. */
+function framed(message: Uint8Array, flags: number): Buffer {
+  const prefix = Buffer.from([flags, 0, 0, 0, 0]);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** Creates a token by a call over RPC. Returns the response as text. */
+async function send(headers: Record<string, string>, body: Uint8Array): Promise<Answer> {
+  const response = await fetch(`${server.url}/cloakroom.v1.TokenService/CreateToken`, {
+    ...{ method: "POST", headers: { "bt-api-key": client.key, ...headers } },
+    body: new Uint8Array(body),
+  });
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
 
 describe("texts that are not, or barely, JSON", () => {
   const texts: readonly (readonly [string, string | Uint8Array<ArrayBuffer>])[] = [
@@ -274,6 +340,38 @@ describe("up to a hundred faults are listed", () => {
   });
 });
 
+describe("a text of 5 MB", () => {
+  const long = "x".repeat(5_000_000);
+  it.each<[field: string, path: string, body: object, limit: number]>([
+    ["id", "/tokens", { type: "token", data: 1, id: long }, 4_096],
+    ["expires_at", "/tokens", { type: "token", data: 1, expires_at: long }, 100],
+    ["metadata.a", "/tokens", { type: "token", data: 1, metadata: { a: long } }, 1_000],
+    ["search_indexes[0]", "/tokens", { type: "token", data: 1, search_indexes: [long] }, 4_096],
+    ["name", "/applications", { type: "private", name: long, permissions: ["token:read"] }, 200],
+  ])("is refused as %s, at %s", async (field, path, body, limit) => {
+    const key = path === "/applications" ? tenant.managementKey : client.key;
+    const refused = await attack(() => client("POST", path, { key, body }));
+    expect([refused.status, refused.body.errors]).toEqual([400, { [field]: [`must be at most ${limit} characters`] }]);
+  });
+});
+
+describe("a proxied body", () => {
+  it.each<[type: string, what: string, piece: string]>([
+    ["application/xml", "ampersands", "&"],
+    ["application/xml", "character references", "&#123;"],
+    ["application/json", "escaped braces", "\\u007b"],
+    ["application/json5", "empty texts", '""'],
+    ["application/json5", "escapes", '"\\'],
+    ["application/x-www-form-urlencoded", "percent signs", "%"],
+    ["multipart/form-data; boundary=b", "parts", "--b\r\n\r\n"],
+  ])("%s of %s does not delay other callers", async (type, _, piece) => {
+    await using destination = await startDestination();
+    const headers = { "content-type": type, "bt-proxy-url": destination.url };
+    const raw = piece.repeat(SIZE / piece.length);
+    await attack(() => client("POST", "/proxy/x", { raw, headers }));
+  });
+});
+
 describe("frames of gRPC-Web", () => {
   it.each([
     ["application/grpc-web-text", "pieces of base64", Buffer.from("AA==".repeat(SIZE / 4))],
@@ -305,7 +403,7 @@ describe("a large token that is referenced many times", () => {
 });
 
 describe("queries", () => {
-  it("of thousands of metadata parameters do not delay other callers", async () => {
+  it("with thousands of metadata parameters do not delay other callers", async () => {
     const parameters = Array.from({ length: 2_500 }, (_, index) => `metadata.k${index}=v`)
       .join("&")
       .slice(0, 31_000);

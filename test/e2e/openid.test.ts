@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import Provider from "oidc-provider";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type IssuerProof, OidcIssuer } from "../support/oidc-issuer.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { TestBrowser } from "../support/test-browser.js";
@@ -9,24 +7,15 @@ import { TestBrowser } from "../support/test-browser.js";
 const BEGIN = "SignInService/BeginOpenIdSignIn";
 const WHO = "SignInService/WhoAmI";
 
-let issuer: Server;
-let issuerUrl: string;
+let issuer: OidcIssuer;
 let server: ServerProcess;
 let tenant: TestTenant;
-/** Claims of the issuer's accounts besides the defaults. */
-const accounts = new Map<string, object>();
 
 beforeAll(async () => {
-  issuer = createServer().listen(0, "127.0.0.1");
-  await once(issuer, "listening");
-  const address = issuer.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  issuerUrl = `http://127.0.0.1:${address.port}`;
+  issuer = await OidcIssuer.open();
   server = await startServerProcess({
-    OPENID_ISSUER: issuerUrl,
-    OPENID_CLIENT_ID: "cloakroom",
-    OPENID_CLIENT_SECRET: "issuer-secret",
-    EGRESS_ALLOW: `127.0.0.1:${address.port}`,
+    ...issuer.settings,
+    OPENID_SECOND_FACTOR: "amr=mfa, acr=urn:example:strong",
   });
   tenant = await newTenant(server.url, server.environment);
 });
@@ -35,37 +24,9 @@ afterAll(async () => {
   issuer?.close();
 });
 
-/** Lets the issuer answer. Until then it accepts connections and says nothing useful. */
-function startIssuer(): void {
-  const provider = new Provider(issuerUrl, {
-    clients: [
-      {
-        client_id: "cloakroom",
-        client_secret: "issuer-secret",
-        redirect_uris: [`${server.url}/sign-in/openid`],
-      },
-    ],
-    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["given_name", "family_name"] },
-    pkce: { required: () => true },
-    cookies: { keys: ["a key of a test"] },
-    features: { devInteractions: { enabled: true } },
-    findAccount: (_: unknown, accountId: string) => ({
-      accountId,
-      claims: () => ({
-        sub: accountId,
-        email: `${accountId}@example.com`,
-        email_verified: true,
-        ...accounts.get(accountId),
-      }),
-    }),
-  });
-  issuer.removeAllListeners("request");
-  issuer.on("request", provider.callback());
-}
-
 /** Begins a sign-in and returns the issuer's page. */
-async function begin(browser: TestBrowser): Promise<string> {
-  const { status, body } = await browser.call(BEGIN, { tenantId: tenant.id });
+async function begin(browser: TestBrowser, more: { readonly fresh?: boolean } = {}): Promise<string> {
+  const { status, body } = await browser.call(BEGIN, { tenantId: tenant.id, ...more });
   if (status !== 200) throw new Error(`beginning answered ${status}: ${JSON.stringify(body)}`);
   return body.authorizationUrl;
 }
@@ -109,13 +70,13 @@ async function invite(account: string, role = "AUDITOR"): Promise<void> {
 
 describe("before the issuer runs", () => {
   it("the server starts, and says that the issuer cannot be reached", async () => {
-    issuer.once("request", (request) => request.socket.destroy());
+    issuer.refuseOnce();
     const browser = new TestBrowser(server.url);
     const { body: methods } = await browser.call("SignInService/GetSignInMethods");
-    expect(methods).toMatchObject({ methods: ["link", "openid"], openidIssuer: issuerUrl });
+    expect(methods).toMatchObject({ methods: ["link", "openid"], openidIssuer: issuer.url, openidSecondFactor: true });
     const refused = await browser.call(BEGIN, { tenantId: tenant.id });
     expect(refused).toMatchObject({ status: 503, body: { code: "unavailable" } });
-    startIssuer();
+    issuer.serve(server.url);
   });
 });
 
@@ -135,7 +96,7 @@ describe("a sign-in at the issuer", () => {
     expect(who.body).toMatchObject({ role: "AUDITOR", email: "ada@example.com", signIn: { method: "openid" } });
 
     const again = new TestBrowser(server.url);
-    accounts.set("ada", { email: "married@example.com" });
+    issuer.accounts.set("ada", { email: "married@example.com" });
     await again.open(await logIn(await begin(again), "ada"));
     expect((await again.call(WHO)).body.memberId).toBe(who.body.memberId);
   });
@@ -176,7 +137,7 @@ describe("a sign-in at the issuer", () => {
     ["with the address of a member that another account is bound to", { email: "ada@example.com" }],
   ])("is refused for an account %s", async (what, claims) => {
     const account = `account-${what.length}`;
-    accounts.set(account, claims);
+    issuer.accounts.set(account, claims);
     await invite(account);
     const browser = new TestBrowser(server.url);
     expect((await browser.open(await logIn(await begin(browser), account))).status).toBe(403);
@@ -192,6 +153,45 @@ describe("a sign-in at the issuer", () => {
     expect((await browser.call(WHO)).status).toBe(401);
     const later = new TestBrowser(server.url);
     expect((await later.open(await logIn(await begin(later), "gone"))).status).toBe(403);
+  });
+
+  it("has a second factor if the issuer says so, for five minutes from the proof there", async () => {
+    await invite("ann", "ADMIN");
+    const HOUR = 3_600;
+    const now = () => Math.floor(Date.now() / 1_000);
+    const deleteUnknown = async (browser: TestBrowser) => {
+      const { body } = await browser.call("ConnectionService/DeleteConnection", { id: crypto.randomUUID() });
+      return body.code;
+    };
+    const signedInBy = async (proof: IssuerProof) => {
+      issuer.proofs.set("ann", proof);
+      const browser = new TestBrowser(server.url);
+      await browser.open(await logIn(await begin(browser), "ann"));
+      return browser;
+    };
+    const weak: IssuerProof[] = [{}, { amr: ["pwd"] }, { acr: "urn:example:weak" }, { amr: ["mfa"], ts: now() - HOUR }];
+    for (const proof of weak) {
+      const browser = await signedInBy(proof);
+      const { role, strongUntil } = (await browser.call(WHO)).body;
+      expect([role, strongUntil]).toEqual(["ADMIN", undefined]);
+      expect(await deleteUnknown(browser)).toBe("permission_denied");
+    }
+    for (const proof of [{ amr: ["pwd", "mfa"] }, { acr: "urn:example:strong" }, { amr: ["mfa"], ts: now() + HOUR }]) {
+      const browser = await signedInBy(proof);
+      const { strongUntil } = (await browser.call(WHO)).body;
+      expect(Date.parse(strongUntil) - Date.now()).toBeGreaterThan(0);
+      expect(Date.parse(strongUntil) - Date.now()).toBeLessThanOrEqual(5 * 60_000);
+      expect(await deleteUnknown(browser)).toBe("not_found");
+    }
+  });
+
+  it("asks for a login if the sign-in must be fresh, also where the issuer has a session", async () => {
+    const parameters = async (more: object) =>
+      Object.fromEntries(new URL(await begin(new TestBrowser(server.url), more)).searchParams);
+    expect(await parameters({ fresh: true })).toMatchObject({
+      ...{ prompt: "login", max_age: "43200", acr_values: "urn:example:strong" },
+    });
+    expect(await parameters({})).not.toHaveProperty("prompt");
   });
 
   it("keeps no value of the issuer in the log", () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { restClient } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, type TestTenant } from "../support/tenant.js";
+import { beginAtIssuer, unreachableIssuer } from "./support/begin-sign-in.js";
 import { childrenOf, logLines, metric, processId, processIds, servedBy } from "./support/processes.js";
 import { TokenLoad } from "./support/token-load.js";
 import { expectNothingLost, underLoad } from "./support/under-load.js";
@@ -17,6 +18,7 @@ describe("a server of two processes", () => {
       PROCESSES: "2",
       RATE_LIMITS: "global=100000000,token_read=100000000,token_write=100000000,token_search=20",
       TRUSTED_PROXIES: "127.0.0.0/8",
+      ...unreachableIssuer(),
     });
     tenant = await firstTenant(server);
     backEnd = await tenant.backEnd();
@@ -43,6 +45,13 @@ describe("a server of two processes", () => {
     const read = await times(30, (n) => backEnd("GET", `/tokens/${made[n]?.body.id}`));
     expect(read.map(({ body }) => body.data)).toEqual(made.map((_, n) => `value ${n}`));
     await vi.waitFor(() => expect(servedBy(server.said(), "CreateToken")).toEqual(new Set([1, 2])), LATER);
+  });
+
+  it("counts the sign-ins of a network that both begin together", async () => {
+    const statuses = await times(40, () => beginAtIssuer(server.url, "203.0.113.7", tenant.id));
+    expect(statuses.sort()).toEqual([...Array(10).fill(429), ...Array(30).fill(503)]);
+    const begun = () => logLines(server.said()).filter(({ rpc }) => rpc === "BeginOpenIdSignIn");
+    await vi.waitFor(() => expect(new Set(begun().map((line) => line.process))).toEqual(new Set([1, 2])), LATER);
   });
 
   it("rejects a revoked key on both at once", async () => {

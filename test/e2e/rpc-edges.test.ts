@@ -2,7 +2,7 @@ import { connect } from "node:http2";
 import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { CreateTokenRequestSchema, GetTokenRequestSchema, TokenSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
-import { readBinary } from "../../src/api/rpc/unary-fast-path/grpc-wire.js";
+import { readBinaryMessage } from "../../src/api/rpc/read-message.js";
 import { toValue } from "../../src/services/value.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
@@ -145,7 +145,7 @@ describe("gRPC-Web as text", () => {
     ["each byte by itself", (body: Buffer) => [...body].map((byte) => text(Buffer.from([byte]))).join("")],
   ])("is served %s", async (_, write) => {
     const [[, message = Buffer.alloc(0)] = [], [flags, trailer] = []] = read(await call(write(get(id))));
-    expect(await readBinary(TokenSchema, message)).toMatchObject({ id, type: "token" });
+    expect(await readBinaryMessage(TokenSchema, message)).toMatchObject({ id, type: "token" });
     expect([flags, trailer?.toString()]).toEqual([128, "grpc-status: 0\r\n"]);
   });
 

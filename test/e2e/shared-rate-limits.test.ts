@@ -9,6 +9,7 @@ import { RedisServer } from "../support/redis-server.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
 import { newTenant } from "../support/tenant.js";
+import { beginAtIssuer, unreachableIssuer } from "./support/begin-sign-in.js";
 
 const PASSWORD = "s3cr3t-word";
 
@@ -26,6 +27,7 @@ describe("two replicas that share their counters in Redis", () => {
       CLOAKROOM_RATE_LIMITS: "global=1000",
       CLOAKROOM_REDIS_URL: redis.url,
       CLOAKROOM_TRUSTED_PROXIES: "127.0.0.1",
+      ...Object.fromEntries(Object.entries(unreachableIssuer()).map(([name, value]) => [`CLOAKROOM_${name}`, value])),
     };
     const init = await cloakroom(environment, "init");
     if (init.code !== 0) throw new Error(init.stderr);
@@ -70,6 +72,25 @@ describe("two replicas that share their counters in Redis", () => {
       statuses = await search(`203.0.113.${client}`, 60);
     }
     expect(statuses).toEqual([...Array(50).fill(401), ...Array(10).fill(429)]);
+  });
+
+  it("limit the sign-ins of a network together", async () => {
+    // Repeated with another network only if a replica said that it had lost Redis meanwhile.
+    const { id: tenantId } = await newTenant(replicas[0]?.url, environment);
+    let statuses: number[] = [];
+    let lost = [0, 0];
+    for (
+      let network = 7;
+      network < 12 && (network === 7 || String(lost) !== String(said("rate limits are per process")));
+      network += 1
+    ) {
+      lost = said("rate limits are per process");
+      const begun = Array.from({ length: 40 }, (_, round) =>
+        beginAtIssuer(replicas[round % 2]?.url ?? "", `198.51.100.${network}`, tenantId),
+      );
+      statuses = await Promise.all(begun);
+    }
+    expect(statuses.sort()).toEqual([...Array(10).fill(429), ...Array(30).fill(503)]);
   });
 
   it("continue, each counting by itself, while Redis is away, and say so; and together again once it is back", async () => {

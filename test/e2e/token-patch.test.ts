@@ -5,6 +5,10 @@ import { newTenant, type TestTenant } from "../support/tenant.js";
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 
+const named = (name: string, count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 1]));
+const ones = (count: number) => Array.from({ length: count }, () => 1);
+
 describe("a patch", () => {
   let tenant: TestTenant;
   let backEnd: RestClient;
@@ -44,6 +48,23 @@ describe("a patch", () => {
     const id = await make({ type: "token", data });
     expect((await patch(id, { data: change })).status).toBe(200);
     expect((await read(id)).data).toEqual(result);
+  });
+
+  it.each<[what: string, before: object, change: object, field: string]>([
+    ["names", { data: named("a", 9_000) }, { data: named("b", 1_001) }, "data"],
+    ["values", { data: { a: ones(49_000) } }, { data: { b: ones(1_000) } }, "data"],
+    ["bytes", { data: { a: "x".repeat(4_000_000) } }, { data: { b: "x".repeat(1_300_000) } }, "data"],
+    ["names of its mask", { data: "1", mask: named("a", 9_000) }, { mask: named("b", 1_001) }, "mask"],
+  ])("does not make a token grow beyond a request's limits: %s", async (_, before, change, field) => {
+    const id = await make({ type: "token", ...before });
+    const refused = await patch(id, change);
+    expect([refused.status, Object.keys(refused.body.errors ?? {})]).toEqual([400, [field]]);
+    expect(refused.body.errors[field][0]).toMatch(/^must (?:hold|have) at most \d+ .* after the patch$/);
+    expect((await read(id)).data).toEqual(Reflect.get(before, "data"));
+    // In the place of what it has, it may have as much.
+    expect((await patch(id, Object.fromEntries(Object.entries(change).map(([name]) => [name, "new"])))).status).toBe(
+      200,
+    );
   });
 
   it("merges data, mask and metadata, and replaces the others", async () => {

@@ -6,6 +6,7 @@ import { Sensitive } from "../../src/crypto/sensitive.js";
 import { EgressPolicy } from "../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "../../src/egress/guarded-agents.js";
 import { type Claims, Issuer } from "../../src/people/issuer.js";
+import { type AcceptedFactors, NO_FACTORS } from "../../src/people/issuer-factor.js";
 
 const CHECKS = { state: "a-state", nonce: "a-nonce", verifier: "v".repeat(43) };
 const key = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -62,14 +63,22 @@ function idToken(): string {
   return `${signed}.${sign("sha256", Buffer.from(signed), signingKey).toString("base64url")}`;
 }
 
-function newIssuer(through = agents): Issuer {
-  return new Issuer({ issuer: url, clientId: "cloakroom", clientSecret: new Sensitive("secret") }, through);
+function newIssuer(through = agents, secondFactor: AcceptedFactors = NO_FACTORS): Issuer {
+  const client = { issuer: url, clientId: "cloakroom", clientSecret: new Sensitive("secret"), secondFactor };
+  return new Issuer(client, through);
 }
 
-function claimsWith(changes: Record<string, unknown>, by = key.privateKey): Promise<Claims> {
+function claimsWith(
+  changes: Record<string, unknown>,
+  by = key.privateKey,
+  secondFactor: AcceptedFactors = NO_FACTORS,
+): Promise<Claims> {
   claims = changes;
   signingKey = by;
-  return newIssuer().claimsOf(new URL(`http://127.0.0.1/sign-in/openid?code=c&state=${CHECKS.state}`), CHECKS);
+  return newIssuer(agents, secondFactor).claimsOf(
+    new URL(`http://127.0.0.1/sign-in/openid?code=c&state=${CHECKS.state}`),
+    CHECKS,
+  );
 }
 
 const REFUSED = { code: "permission_denied" };
@@ -78,6 +87,7 @@ describe("an ID token", () => {
   it("names its person", async () => {
     expect(await claimsWith({ given_name: "Ada" })).toEqual({
       ...{ issuer: url, subject: "ada", email: "ada@example.com", firstName: "Ada", lastName: undefined },
+      secondFactorAt: undefined,
     });
   });
 
@@ -97,6 +107,42 @@ describe("an ID token", () => {
 
   it.each([false, "true", 1, undefined])("has no address where email_verified is %j", async (email_verified) => {
     expect((await claimsWith({ email_verified })).email).toBeUndefined();
+  });
+});
+
+describe("a second factor", () => {
+  const accepted: AcceptedFactors = { amr: ["mfa", "hwk"], acr: ["phr"] };
+  const now = () => Math.floor(Date.now() / 1_000);
+  const provenAt = async (changes: Record<string, unknown>) =>
+    (await claimsWith({ auth_time: now(), ...changes }, key.privateKey, accepted)).secondFactorAt;
+
+  it.each([{ amr: ["pwd", "hwk"] }, { amr: ["mfa"], acr: "weak" }, { acr: "phr" }])(
+    "is what the ID token says in %j",
+    async (changes) => {
+      expect(Date.now() - ((await provenAt(changes))?.getTime() ?? 0)).toBeLessThan(60_000);
+    },
+  );
+
+  it.each([{}, { amr: ["pwd"] }, { amr: "mfa" }, { amr: ["phr"] }, { acr: "mfa" }, { acr: ["phr"] }, { acr: null }])(
+    "is not what it says in %j",
+    async (changes) => {
+      expect(await provenAt(changes)).toBeUndefined();
+    },
+  );
+
+  it("counts from the time of the sign-in at the issuer, and never from one to come", async () => {
+    const earlier = now() - 900;
+    expect(await provenAt({ amr: ["mfa"], auth_time: earlier })).toEqual(new Date(earlier * 1_000));
+    expect((await provenAt({ amr: ["mfa"], auth_time: now() + 900 }))?.getTime()).toBeLessThanOrEqual(Date.now());
+  });
+
+  it("needs that time, and one within 12 hours", async () => {
+    await expect(provenAt({ amr: ["mfa"], auth_time: undefined })).rejects.toMatchObject(REFUSED);
+    await expect(provenAt({ amr: ["mfa"], auth_time: now() - 13 * 3_600 })).rejects.toMatchObject(REFUSED);
+  });
+
+  it("is ignored without the operator's setting", async () => {
+    expect((await claimsWith({ auth_time: now(), amr: ["mfa"] })).secondFactorAt).toBeUndefined();
   });
 });
 

@@ -71,7 +71,7 @@ function openBeside(environment: Readonly<Record<string, string>>): Promise<Vaul
 /** The tenant that a test's own server creates at its first start, by the key that it writes to a file. */
 export async function firstTenant(server: ServerProcess): Promise<TestTenant> {
   const file = join(server.environment.CLOAKROOM_DATA_DIR ?? "", "first-management-key");
-  const key = await vi.waitFor(() => readFileSync(file, "utf8").trim(), 20_000);
+  const key = await vi.waitFor(() => readFileSync(file, "utf8").trim(), { timeout: 20_000, interval: 50 });
   const { body } = await restClient(server.url, key)("GET", "/tenants/self");
   return tenantOf(body.id, key, server.url);
 }

@@ -53,9 +53,11 @@ export const BROWSER_HEADERS: readonly HeaderGroup[] = [
   },
 ];
 
-/** Links that a browser follows by itself. Links of an API, such as `next`, pass (RFC 8288). */
-const LOADING_LINK =
-  /;\s*rel\s*=\s*"?[^";]*(?:preload|prefetch|prerender|preconnect|stylesheet|icon|manifest|serviceworker|dictionary|expect)/i;
+/** The relations of a link (RFC 8288, 3). Browsers also take a text in single quotes, and spaces without quotes. */
+const RELATION = /;\s*rel\*?\s*=\s*("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^;,]*)/gi;
+
+/** Relations that a browser follows by itself. Links of an API, such as `next`, pass. */
+const LOADING = /preload|prefetch|prerender|preconnect|stylesheet|icon|manifest|serviceworker|dictionary|expect/i;
 
 const forAll = matcherOf(ORIGIN_HEADERS);
 const forBrowsers = matcherOf(BROWSER_HEADERS);
@@ -66,8 +68,12 @@ export function passedHeaders(request: IncomingHttpHeaders): (name: string, valu
   return (name, value) => {
     const lower = name.toLowerCase();
     if (forAll(lower) || (isBrowser && forBrowsers(lower))) return false;
-    return lower !== "link" || !LOADING_LINK.test(value);
+    return lower !== "link" || !isLoading(value);
   };
+}
+
+function isLoading(link: string): boolean {
+  return [...link.matchAll(RELATION)].some(([, relation = ""]) => LOADING.test(relation.replaceAll("\\", "")));
 }
 
 function matcherOf(groups: readonly HeaderGroup[]): (lower: string) => boolean {

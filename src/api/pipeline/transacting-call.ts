@@ -1,10 +1,11 @@
 import { create, type DescMessage, type Message, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { Caller } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
-import type { Uuid } from "../../base/ids.js";
+import type { TenantId, Uuid } from "../../base/ids.js";
 import type { Visit } from "../../people/visit.js";
 import type { Call, ExternalOperation, Reply } from "../../services/call.js";
 import type { Database, Transactions } from "../../store/database.js";
+import { readKeysLocked } from "../../store/jobs/idempotency-keys.js";
 import { LockTimeout, UniqueViolation } from "../../store/postgres/database-error.js";
 import type { OrdinaryTransaction, Transaction, Work } from "../../store/transactions/transaction.js";
 import type { RequestHead } from "../request/request-head.js";
@@ -37,7 +38,7 @@ export function transactingCall<Output extends DescMessage>(output: Output, part
       const { tenantId, revision } = caller();
       const idempotency = parts.takeIdempotency();
       if (idempotency) {
-        const outcome = await onceOnly(() =>
+        const outcome = await onceOnly(database, tenantId, () =>
           kind.run(tenantId, revision, (tx) => answerOnce(output, parts, idempotency, tx, work, show)),
         );
         return outcome.kind === "shown" ? outcome.message : showReplay(parts, outcome.replay);
@@ -111,7 +112,7 @@ function engaging<Output extends DescMessage>(
       const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
       return show(await operation.act(begun));
     }
-    const met = await onceOnly(() =>
+    const met = await onceOnly(parts.database, tenantId, () =>
       ordinary.run(tenantId, revision, (tx) => beginOnce(output, idempotency, tx, operation)),
     );
     if (met.kind === "answered") return showReplay(parts, met.replay);
@@ -132,14 +133,18 @@ type Transact<Output extends DescMessage, Tx extends Transaction> = <T>(
 /**
  * Runs the transaction of a request with an idempotency key. Another request with the same key that has not ended holds the
  * key's row, or takes it each time.
- * @throws {Fault} idempotency_in_flight then.
+ * @throws {Fault} idempotency_in_flight then; unavailable if the whole table is locked instead, by an operator.
  */
-async function onceOnly<T>(run: () => Promise<T>): Promise<T> {
+async function onceOnly<T>({ shared }: Database, tenantId: TenantId, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     const isContention = error instanceof UniqueViolation || error instanceof LockTimeout;
-    throw isContention && error.table === "idempotency_keys" ? requestInFlight() : error;
+    if (!isContention || error.table !== "idempotency_keys") throw error;
+    const isTableLocked =
+      error instanceof LockTimeout &&
+      (await shared.run(tenantId, "unguarded", (tx) => tx.query(readKeysLocked, "all")));
+    throw isTableLocked ? error : requestInFlight();
   }
 }
 

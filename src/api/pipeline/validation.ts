@@ -3,7 +3,14 @@ import { type ReflectList, type ReflectMap, type ReflectMessage, reflect } from 
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { message as messageRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { FieldFaultList } from "../../base/field-fault-list.js";
-import { maxEntriesOf, tooManyEntries } from "../messages/field-sizes.js";
+import {
+  isFarTooLong,
+  maxEntriesOf,
+  type TextSizes,
+  textSizesOf,
+  tooLongText,
+  tooManyEntries,
+} from "../messages/field-sizes.js";
 
 /** Checks a message against the rules of its proto. */
 export type Validate = (message: Message) => void;
@@ -22,7 +29,7 @@ export function compileValidation(desc: DescMessage, sample: Message): Validate 
     const faults = new FieldFaultList();
     const reflected = reflect(desc, message);
     const isOversized = !checkFields(reflected, "", faults);
-    // The validator checks every entry, for 4 us each, even of a list that has too many.
+    // The validator checks every entry, for 4 us each, even of a list that has too many, and every character.
     if (isOversized) faults.throwIfAny();
     const result = validator.validate(desc, message);
     if (result.kind === "error") throw result.error;
@@ -76,55 +83,73 @@ function placeOf({ field }: Violation): string {
 }
 
 /**
- * Checks sizes and texts before the rules: the size limits of lists and maps, and that names, ids and other plain texts
- * can be stored as text, which has neither NUL nor half a surrogate pair.
- * @returns whether all lists and maps are within their limits.
+ * Checks sizes and texts before the rules: the size limits of lists, maps and texts, and that names, ids and other plain
+ * texts can be stored as text, which has neither NUL nor half a surrogate pair.
+ * @returns whether all are about within their limits.
  */
 function checkFields(message: ReflectMessage, place: string, faults: FieldFaultList): boolean {
   let isSized = true;
   for (const field of message.fields) {
     if (!message.isSet(field)) continue;
     const name = place ? `${place}.${field.name}` : field.name;
-    if (field.fieldKind === "scalar") checkText(message.get(field), name, faults);
-    else if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
+    if (field.fieldKind === "scalar") {
+      isSized = checkText(message.get(field), name, textSizesOf(field).value, faults) && isSized;
+    } else if (field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.")) {
       isSized = checkFields(message.get(field), name, faults) && isSized;
     } else if (field.fieldKind === "list" || field.fieldKind === "map") {
       const most = maxEntriesOf(field);
       if (message.get(field).size > most) {
         faults.add(name, tooManyEntries(most));
         isSized = false;
-      } else if (field.fieldKind === "map") checkMap(message.get(field), name, faults);
-      else isSized = checkList(message.get(field), name, faults) && isSized;
+      } else if (field.fieldKind === "map") {
+        isSized = checkMap(message.get(field), name, textSizesOf(field), faults) && isSized;
+      } else isSized = checkList(message.get(field), name, textSizesOf(field), faults) && isSized;
     }
   }
   return isSized;
 }
 
-/** @returns whether all lists and maps within its items are within their limits. */
-function checkList(list: ReflectList, place: string, faults: FieldFaultList): boolean {
+/** @returns whether everything within its items is about within its limits. */
+function checkList(list: ReflectList, place: string, { value }: TextSizes, faults: FieldFaultList): boolean {
   let isSized = true;
   let index = 0;
   for (const item of list) {
     const at = `${place}[${index}]`;
-    if (isReflectMessage(item)) isSized = checkFields(item, at, faults) && isSized;
-    else checkText(item, at, faults);
+    const isItemSized = isReflectMessage(item) ? checkFields(item, at, faults) : checkText(item, at, value, faults);
+    isSized = isItemSized && isSized;
     index += 1;
   }
   return isSized;
 }
 
-function checkMap(map: ReflectMap, place: string, faults: FieldFaultList): void {
+/** @returns whether all names and values are about within their limits. */
+function checkMap(
+  map: ReflectMap,
+  place: string,
+  { key: mostOfKey, value }: TextSizes,
+  faults: FieldFaultList,
+): boolean {
+  let isSized = true;
   for (const [key, item] of map) {
-    checkText(key, place, faults);
-    checkText(item, `${place}.${String(key)}`, faults);
+    isSized = checkText(key, place, mostOfKey, faults) && isSized;
+    isSized = checkText(item, `${place}.${String(key)}`, value, faults) && isSized;
   }
+  return isSized;
 }
 
 function isReflectMessage(value: unknown): value is ReflectMessage {
   return typeof value === "object" && value !== null && "desc" in value && "fields" in value;
 }
 
-function checkText(value: unknown, place: string, faults: FieldFaultList): void {
-  if (typeof value !== "string" || (value.isWellFormed() && !value.includes("\0"))) return;
-  faults.add(place, "must be text without NUL characters and of valid Unicode");
+/** @returns false for a text that is far longer than `most` characters. */
+function checkText(value: unknown, place: string, most: number, faults: FieldFaultList): boolean {
+  if (typeof value !== "string") return true;
+  if (isFarTooLong(value, most)) {
+    faults.add(place, tooLongText(most));
+    return false;
+  }
+  if (!value.isWellFormed() || value.includes("\0")) {
+    faults.add(place, "must be text without NUL characters and of valid Unicode");
+  }
+  return true;
 }

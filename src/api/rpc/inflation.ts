@@ -14,8 +14,8 @@ export interface InflatingCall {
   reserve(bytes: number): Promise<void>;
   /** Releases what a completely inflated message does not need. */
   end(bytes: number): void;
-  /** Checks an inflated message before it is parsed. @throws {ConnectError} to refuse it. */
-  check(message: Uint8Array): void;
+  /** Checks an inflated message, and returns what is to be parsed. @throws {ConnectError} to refuse it. */
+  read(message: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Connect passes no information about the call to a compression. */
@@ -63,6 +63,5 @@ async function inflate(
   }
   call?.end(size);
   const message = Buffer.concat(pieces);
-  call?.check(message);
-  return message;
+  return call ? call.read(message) : message;
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { Fault } from "../../base/fault.js";
@@ -8,8 +7,8 @@ import { BodyTooLarge, collectBody, readingEndOf } from "../../memory/collect-bo
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
 import type { RequestMemory } from "../../memory/memory-lease.js";
 import { malformed } from "../messages/json-text.js";
-import { requireBoundedMessage } from "../messages/message-structure.js";
 import { announcedBytes } from "../request/announced-bytes.js";
+import type { ReadAhead } from "./read-ahead.js";
 
 /** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
 export const PREFIX_BYTES = 5;
@@ -18,8 +17,7 @@ export const COMPRESSED = 1;
 /** A unary call sends one, and a frame of trailers. A million empty frames held the event loop for 80 ms. */
 export const MAX_FRAMES = 100;
 
-const GRPC = /^application\/grpc(?:-web)?(?:\+proto)?(?:;|$)/i;
-const CONNECT_BINARY = /^application\/proto(?:;|$)/i;
+const CONNECT = /^application\/(?:proto|json)(?:;|$)/;
 
 /** The memory of a call's body and messages. */
 export type CallMemory = RequestMemory | CompressedBodyMemory;
@@ -33,27 +31,24 @@ export function callMemory({ headers }: IncomingMessage, memory: RequestMemory, 
 }
 
 /**
- * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and checked
- * before parsing. JSON is checked at decoding, compressed messages at inflation.
+ * The body of a call in one piece, for Connect's handlers: read within the caller's share of the memory, and its
+ * messages ahead of the handler. Compressed ones are read at inflation.
  * @throws {Fault}; {ConnectError} if the caller disconnected.
  */
 export async function* checkedBody(
   raw: IncomingMessage,
   { header, signal }: UniversalServerRequest,
-  method: DescMethod,
   messageBytes: number,
   memory: CallMemory,
+  ahead: ReadAhead,
 ): AsyncGenerator<Uint8Array> {
-  const type = header.get("content-type") ?? "";
-  const overhead = type.startsWith("application/grpc") ? PREFIX_BYTES : 0;
+  const type = (header.get("content-type") ?? "").toLowerCase();
+  const isFramed = type.startsWith("application/grpc");
+  const overhead = isFramed ? PREFIX_BYTES : 0;
   const bytes = await collected(raw, memory, signal, messageBytes, overhead);
-  if (memory instanceof CompressedBodyMemory && GRPC.test(type) && !hasCompressedFrame(bytes))
-    memory.endPlain(bytes.length);
-  if (GRPC.test(type)) checkFrames(method, bytes);
-  else if (CONNECT_BINARY.test(type) && isPlain(header.get("content-encoding"))) {
-    requireBoundedMessage(method.input, bytes);
-  }
-  yield bytes;
+  if (memory instanceof CompressedBodyMemory && isFramed && !hasCompressedFrame(bytes)) memory.endPlain(bytes.length);
+  if (isFramed) yield await readFrames(bytes, ahead);
+  else yield CONNECT.test(type) && isPlain(header.get("content-encoding")) ? await ahead.read(bytes) : bytes;
 }
 
 async function collected(
@@ -81,10 +76,19 @@ export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFa
 }
 
 /** Connect rejects incomplete frames, in the form of each protocol. */
-function checkFrames(method: DescMethod, bytes: Buffer): void {
+async function readFrames(bytes: Buffer, ahead: ReadAhead): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let start = 0;
   for (const { flags, from, to } of framesIn(bytes)) {
-    if (flags === 0 && to <= bytes.length) requireBoundedMessage(method.input, bytes.subarray(from, to));
+    if (flags !== 0 || to > bytes.length) continue;
+    const message = await ahead.read(bytes.subarray(from, to));
+    if (message.length === to - from) continue;
+    const prefix = Buffer.alloc(PREFIX_BYTES);
+    prefix.writeUInt32BE(message.length, 1);
+    pieces.push(bytes.subarray(start, from - PREFIX_BYTES), prefix, message);
+    start = to;
   }
+  return pieces.length === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(start)]);
 }
 
 function hasCompressedFrame(bytes: Buffer): boolean {

@@ -10,11 +10,11 @@ import { rateRefusalOf } from "../admission/rate-gate.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { PROBLEM_TYPE, problemOf } from "../faults/problem.js";
-import { requireBoundedMessage } from "../messages/message-structure.js";
 import { type Observation, toFault } from "../observation/observation.js";
 import { traceIdOf } from "../observation/trace.js";
 import { memoryOf } from "../request/memory-of.js";
 import { type InflatingCall, inflatingFor } from "./inflation.js";
+import { ReadAhead } from "./read-ahead.js";
 import { type CallMemory, callMemory, checkedBody } from "./rpc-body.js";
 import { shortenDeadline } from "./rpc-deadline.js";
 import { connectErrorOf } from "./rpc-error.js";
@@ -38,6 +38,8 @@ export interface RpcCall {
   admission?: Admission;
   /** Why the message was not read. */
   refusal?: Fault;
+  /** Reads large messages ahead of Connect's handler. */
+  ahead?: ReadAhead;
   /** The message was read, and our handler has it. */
   isRead: boolean;
 }
@@ -72,9 +74,14 @@ async function answerOf(
   limits: RpcLimits,
 ): Promise<UniversalServerResponse> {
   const memory = callMemory(call.raw, memoryOf(call.raw), limits.messageBytes);
-  const body = withRefusals(call, checkedBody(call.raw, request, handler.method, limits.messageBytes, memory));
+  const isJson = /json/i.test(call.raw.headers["content-type"] ?? "");
+  const ahead = new ReadAhead(handler.method.input, isJson, limits.messageBytes);
+  call.ahead = ahead;
+  // Connect compares it with what it reads, which may be an empty message in place of a large one.
+  request.header.delete("content-length");
+  const body = withRefusals(call, checkedBody(call.raw, request, limits.messageBytes, memory, ahead));
   try {
-    const inflating = inflatingCall(call, handler.method, memory);
+    const inflating = inflatingCall(call, memory, ahead);
     const response = await inflatingFor(inflating, () => handler({ ...request, body }));
     // Negotiated but unused: responses are never compressed.
     response.header?.delete("grpc-encoding");
@@ -100,8 +107,7 @@ async function* withRefusals(call: RpcCall, body: AsyncGenerator<Uint8Array>): A
   }
 }
 
-function inflatingCall(call: RpcCall, method: DescMethod, memory: CallMemory): InflatingCall {
-  const isBinary = !/json/i.test(call.raw.headers["content-type"] ?? "");
+function inflatingCall(call: RpcCall, memory: CallMemory, ahead: ReadAhead): InflatingCall {
   const inflated = memory instanceof CompressedBodyMemory ? memory : undefined;
   return {
     async reserve(bytes) {
@@ -112,9 +118,9 @@ function inflatingCall(call: RpcCall, method: DescMethod, memory: CallMemory): I
       }
     },
     end: (bytes) => inflated?.endInflation(bytes),
-    check(message) {
+    async read(message) {
       try {
-        if (isBinary) requireBoundedMessage(method.input, message);
+        return await ahead.read(message);
       } catch (error) {
         throw refusedWith(call, error);
       }

@@ -175,7 +175,8 @@ function serveUnary(
       throw new ConnectError("the operation timed out", Code.DeadlineExceeded);
     }
     const throwIfOver = () => context.signal.throwIfAborted();
-    const answer = await answerCall(pipeline, admission, observation, request, throwIfOver);
+    const message = call.ahead?.message ?? request;
+    const answer = await answerCall(pipeline, admission, observation, message, throwIfOver);
     for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
     return answer.message;
   };

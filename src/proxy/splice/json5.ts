@@ -7,34 +7,40 @@ import { BracePairs, type SpelledSpan } from "./spelled-braces.js";
  * that begin no string. Expressions in comments stay, because no value may end a comment.
  */
 export const placesInJson5: FindPlaces = function* (text) {
+  const pairs = new BracePairs();
   // As in JSON: no expression outside of strings ends after it.
   const lastClose = text.lastIndexOf("}}") - 1;
+  // Offset of the current string's quote; -1 outside of strings.
+  let quote = -1;
+  let delimiter = 0;
   for (let at = 0; at < text.length; ) {
-    const char = text.charAt(at);
-    if (char === '"' || char === "'") at = yield* placesInString(text, at);
-    else if (char === "/") at = endOfComment(text, at);
+    const code = text.charCodeAt(at);
+    if (quote >= 0) {
+      const { length, sign } = code === BACKSLASH ? escapeAt(text, at) : { length: 1, sign: signOf(code) };
+      if (code === delimiter) quote = -1;
+      const span = sign === 0 ? undefined : pairs.add(at, sign * length);
+      if (span) yield placeInString(text, quote, span);
+      at += length;
+    } else if (code === DOUBLE_QUOTE || code === SINGLE_QUOTE) {
+      quote = at;
+      delimiter = code;
+      pairs.clear();
+      at += 1;
+    } else if (code === SLASH) at = endOfComment(text, at);
     else {
-      const outside = char === "{" && at < lastClose ? placeOutside(text, at) : undefined;
+      const outside = code === OPENING && at < lastClose ? placeOutside(text, at) : undefined;
       if (outside) yield outside;
       at = outside?.end ?? at + 1;
     }
   }
 };
 
-/** @returns the offset after the string. */
-function* placesInString(text: string, quote: number): Generator<Place, number> {
-  const pairs = new BracePairs();
-  const delimiter = text.charAt(quote);
-  for (let at = quote + 1; at < text.length; ) {
-    const char = text.charAt(at);
-    if (char === delimiter) return at + 1;
-    const { length, sign } = char === "\\" ? escapeAt(text, at) : { length: 1, sign: signOf(char) };
-    const span = sign === 0 ? undefined : pairs.add(at, sign * length);
-    if (span) yield placeInString(text, quote, span);
-    at += length;
-  }
-  return text.length;
-}
+const DOUBLE_QUOTE = 0x22;
+const SINGLE_QUOTE = 0x27;
+const SLASH = 0x2f;
+const BACKSLASH = 0x5c;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
 
 interface Escape {
   readonly length: number;
@@ -44,20 +50,25 @@ interface Escape {
 
 /** A backslash before a line break counts for nothing, so it belongs to the brace that follows. */
 function escapeAt(text: string, at: number): Escape {
+  if (!MATTERING.has(text.charCodeAt(at + 1))) return OTHER_ESCAPE;
   CONTINUATIONS.lastIndex = at;
   const skipped = CONTINUATIONS.exec(text)?.[0].length ?? 0;
   BRACE.lastIndex = at + skipped;
   const [spelled, hexadecimal, utf16, plain = ""] = BRACE.exec(text) ?? [];
   if (spelled === undefined) return { length: skipped === 0 ? 2 : skipped, sign: 0 };
   const code = hexadecimal ?? utf16;
-  return { length: skipped + spelled.length, sign: signOf(code ? charOf(code) : plain) };
+  return { length: skipped + spelled.length, sign: signOf((code ? charOf(code) : plain).charCodeAt(0)) };
 }
 
 const CONTINUATIONS = /(?:\\(?:\r\n|[\n\r\u2028\u2029]))*/y;
 const BRACE = /\\x(7[bd])|\\u(007[bd])|\\?([{}])/iy;
 
-function signOf(char: string): number {
-  return char === "{" ? 1 : char === "}" ? -1 : 0;
+/** The characters after a backslash that may be part of a brace. Patterns for each of 2.6 million took 100 ms. */
+const MATTERING = new Set([..."xXuU{}\r\n\u2028\u2029"].map((char) => char.charCodeAt(0)));
+const OTHER_ESCAPE: Escape = { length: 2, sign: 0 };
+
+function signOf(code: number): number {
+  return code === OPENING ? 1 : code === CLOSING ? -1 : 0;
 }
 
 /** The offset after a comment, or after a slash that begins none. */

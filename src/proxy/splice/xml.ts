@@ -18,7 +18,10 @@ const NAMES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", qu
 const SPELLING: BraceSpelling = {
   lead: 0x26,
   read(text, at) {
-    if (text.charCodeAt(at + 1) === 0x23) return numericBrace(text, at);
+    const next = text.charCodeAt(at + 1);
+    if (next === 0x23) return numericBrace(text, at);
+    // Neither `l` nor `r`.
+    if (next !== 0x6c && next !== 0x72) return 0;
     const named = NAMED.find(({ name }) => text.startsWith(name, at + 1));
     return named ? named.sign * (named.name.length + 1) : 0;
   },

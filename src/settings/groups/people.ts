@@ -13,4 +13,9 @@ export const PEOPLE = {
   ),
   OPENID_CLIENT_ID: optional("text", "no issuer", "Client id of this server at the issuer."),
   OPENID_CLIENT_SECRET: secret("text", "no issuer", "Client secret of this server at the issuer."),
+  OPENID_SECOND_FACTOR: optional(
+    "`amr=value` or `acr=value`, separated by commas",
+    "only a passkey is a second factor",
+    "Values by which the issuer says that a person proved a second factor, such as `amr=mfa`. One of them suffices.",
+  ),
 };

@@ -21,7 +21,7 @@ export const REQUESTS = {
   ),
   REDIS_URL: secret(
     "`redis://` or `rediss://` URL",
-    "each process counts by itself",
+    "each server counts by itself",
     "Valkey or Redis in which replicas share the counters of rate limits.",
   ),
   RPC_FAST_PATH: text(

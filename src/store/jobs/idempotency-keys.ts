@@ -48,6 +48,21 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
+/** Whether a lock that is held or waited for keeps everybody from storing keys, such as that of a schema change. */
+export const readKeysLocked = boundQuery<"all", boolean, boolean>({
+  table: "idempotency_keys",
+  kind: "read",
+  sql: `
+    select exists (
+      select from pg_locks where locktype = 'relation' and relation = 'idempotency_keys'::regclass
+        and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    ) as locked`,
+  parameters: {},
+  sortKey: () => "",
+  row: (column) => column.boolean(),
+  answers: (rows) => rows.map(([locked]) => locked ?? false),
+});
+
 /** Deletes an expired, unswept answer to make room for a new one under its key. */
 export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
   table: "idempotency_keys",

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { type AroundNavHandler, Router } from "wouter";
 import { createQueryClient } from "./api/queries.js";
 import { createConsoleTransport } from "./api/transport.js";
+import { useConsoleLocation, useConsoleSearch } from "./console-history.js";
 import { Gate } from "./gate.js";
 import { leaveGuard } from "./leave-guard.js";
 import { SignInState } from "./sign-in-state.js";
@@ -28,7 +29,7 @@ export function App() {
   return (
     <TransportProvider transport={transport}>
       <QueryClientProvider client={queries}>
-        <Router base="/console" aroundNav={askBeforeLeaving}>
+        <Router base="/console" hook={useConsoleLocation} searchHook={useConsoleSearch} aroundNav={askBeforeLeaving}>
           <Gate state={state} />
         </Router>
       </QueryClientProvider>

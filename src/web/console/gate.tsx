@@ -1,9 +1,13 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
-import { SignInService } from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import {
+  type SignIn as SignInEntity,
+  SignInService,
+} from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
 import { problemOf } from "./api/call-problem.js";
 import { Skeleton } from "./components/loaded.js";
 import { Overlay } from "./components/overlay.js";
@@ -15,6 +19,9 @@ import { Shell } from "./shell.js";
 import { SignIn } from "./sign-in/sign-in.js";
 import type { SignInState } from "./sign-in-state.js";
 
+/** How long a sign-in counts as one that has just begun. */
+const NEW_MS = 60_000;
+
 /** Asks who is signed in: shows the console, or the sign-in. A sign-in that ends is renewed over the page. */
 export function Gate({ state }: { state: SignInState }) {
   const [path] = useLocation();
@@ -22,6 +29,7 @@ export function Gate({ state }: { state: SignInState }) {
   const who = useQuery(SignInService.method.whoAmI, {}, { retry: false, staleTime: Number.POSITIVE_INFINITY });
   useRenewals(state);
   useSameMember(who.data?.memberId);
+  useNewSignIn(state, who.data?.signIn);
   const onSignedIn = () => state.announce("signed-in");
   if (path === "/sign-in") return <SignIn onSignedIn={onSignedIn} />;
   if (who.isPending) return <Skeleton lines={4} />;
@@ -59,6 +67,14 @@ function useRenewals(state: SignInState): void {
     if (seen.current !== renewals) void queries.invalidateQueries();
     seen.current = renewals;
   }, [renewals, queries]);
+}
+
+/** Tells other tabs of a sign-in at the issuer, after which they can go on. */
+function useNewSignIn(state: SignInState, signIn: SignInEntity | undefined): void {
+  const createdAt = signIn?.createdAt && timestampMs(signIn.createdAt);
+  useEffect(() => {
+    if (createdAt !== undefined && Date.now() - createdAt < NEW_MS) state.tellOtherTabs();
+  }, [createdAt, state]);
 }
 
 /** Begins with an empty page when another person, or the same in another tenant, has signed in: nothing may mix. */

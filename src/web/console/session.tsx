@@ -6,13 +6,19 @@ export interface Session {
   readonly who: WhoAmIResponse;
   /** Whether the role allows an operation, named Service/Method. */
   can(operation: string): boolean;
+  /** Whether the role lets the person change what a user or application created: a DEVELOPER only the DEVELOPER's own. */
+  mayChange(createdBy: string | undefined): boolean;
 }
 
 const SessionContext = createContext<Session | undefined>(undefined);
 
 export function SessionProvider({ who, children }: { who: WhoAmIResponse; children: ReactNode }) {
   const operations = new Set(who.operations);
-  const session = { who, can: (operation: string) => operations.has(operation) };
+  const session = {
+    who,
+    can: (operation: string) => operations.has(operation),
+    mayChange: (createdBy: string | undefined) => who.role !== "DEVELOPER" || createdBy === who.userId,
+  };
   return <SessionContext value={session}>{children}</SessionContext>;
 }
 

@@ -2,6 +2,7 @@ import { type ComponentType, lazy, Suspense, useState } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
 import { Broken } from "./components/broken.js";
 import { Skeleton } from "./components/loaded.js";
+import { Screen } from "./components/screen.js";
 import { PersonMenu } from "./person-menu.js";
 import { Start } from "./screens/start/start.js";
 import { useSession } from "./session.js";
@@ -89,8 +90,9 @@ export function Shell({ onSignedOut }: { onSignedOut: () => void }) {
                 <Route key={path} path={path} component={Screen} />
               ))}
               <Route>
-                <h1>There is no such page</h1>
-                <Link href="/">Go to the start page</Link>
+                <Screen title="There is no such page">
+                  <Link href="/">Go to the start page</Link>
+                </Screen>
               </Route>
             </Switch>
           </Suspense>

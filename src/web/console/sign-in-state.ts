@@ -47,6 +47,11 @@ export class SignInState implements CallObserver {
     this.#set(event === "signed-out");
   }
 
+  /** The person has signed in by a page that is not the console's, which led to it. */
+  tellOtherTabs(): void {
+    this.#tabs.postMessage("signed-in");
+  }
+
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

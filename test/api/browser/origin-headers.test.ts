@@ -53,6 +53,14 @@ describe("headers of a tenant's content", () => {
     ["<//evil>; rel=preconnect", false],
     ["</sw.js>; rel=serviceworker; scope=/", false],
     ["</d>; rel=compression-dictionary", false],
+    ['</evil.js>; rel="a;b preload"', false],
+    ['</evil.js>; rel="a\\" preload"', false],
+    ['</evil.js>; rel="pre\\load"', false],
+    ["</evil.js>; rel='a;b preload'", false],
+    ["</evil.js>; rel=a preload", false],
+    ["</evil.js>; rel*=UTF-8''preload", false],
+    ['</evil.css>; title="; rel=next"; rel=stylesheet', false],
+    ['</tokens?page=2>; rel=next; title="preload"', true],
   ])("pass as links that nothing loads by itself: %s", (value, passes) => {
     expect(toClients("Link", value)).toBe(passes);
   });

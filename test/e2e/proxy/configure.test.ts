@@ -356,6 +356,38 @@ describe("pre-configured proxies", () => {
     expect(await get(made.id)).toEqual(body);
   });
 
+  it("have at most 100,000 characters of configuration, however many patches bring them", async () => {
+    const refused = { configuration: ["must have at most 100000 characters in all"] };
+    const large = await create({ configuration: { A: "x".repeat(100_000) } });
+    expect([large.status, large.body.errors]).toEqual([400, refused]);
+    const made = await create({ configuration: { A: "x".repeat(60_000) } });
+    const patched = await patch(made.body.id, { configuration: { B: "x".repeat(60_000) } });
+    expect([patched.status, patched.body.errors]).toEqual([400, refused]);
+    const put60 = {
+      name: "A",
+      destination_url: URL_OF,
+      configuration: { A: "x".repeat(60_000), B: "x".repeat(60_000) },
+    };
+    expect((await put(made.body.id, put60)).body.errors).toEqual(refused);
+    expect((await get(made.body.id)).configuration).toEqual({ A: "x".repeat(60_000) });
+  });
+
+  it("are listed up to 8 MB at a time", async () => {
+    const own = await newTenant();
+    for (let count = 0; count < 2; count += 1) {
+      const options = { location: "$.a", value: "x".repeat(4_500_000) };
+      const transforms = [{ type: "append_json", options }];
+      const body = { name: "A", destination_url: URL_OF, request_transforms: transforms };
+      expect((await own.manage("POST", "/proxies", { body })).status).toBe(201);
+    }
+    const refused = await own.manage("GET", "/proxies");
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      { size: ["must be smaller: the proxies of this page have more than 8388608 bytes together"] },
+    ]);
+    expect((await own.manage("GET", "/proxies?size=1")).body.data).toHaveLength(1);
+  });
+
   it("are patched: 204, configuration merged, null clears", async () => {
     const { body: made } = await create({
       request_transform: GOOD,

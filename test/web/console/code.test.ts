@@ -146,6 +146,19 @@ describe("a proxy", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("of another person is read by a DEVELOPER, who learns why it cannot be changed", async () => {
+    const { body } = await tenant.manage("POST", "/proxies", {
+      body: { name: "Of another", destination_url: "https://api.example.com" },
+    });
+    await using console = await open("DEVELOPER");
+    const { page } = console;
+    await console.go(`/proxies?id=${body.id}`);
+    await page.getByText("Your role DEVELOPER changes only what you created.").waitFor();
+    for (const name of ["Save", "Delete"]) expect(await page.getByRole("button", { name }).count()).toBe(0);
+    await console.expectAccessible();
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("with transforms of other kinds keeps them", async () => {
     const transforms = [{ type: "mask", matcher: "regex", expression: "(\\d+)", replacement: "*" }];
     const { body } = await tenant.manage("POST", "/proxies", {
@@ -202,6 +215,78 @@ describe("an editor with changes that are not saved", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("asks when the browser goes back or forward, by one page or several, and shows its text all the time", async () => {
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go("/usage");
+    await page.getByRole("link", { name: "Tokens" }).click();
+    await page.getByRole("link", { name: "Reactors" }).click();
+    await page.getByRole("link", { name: "New reactor" }).first().click();
+    await page.getByLabel("Name").fill("Half done");
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    for (const distance of [-1, -3]) {
+      await page.evaluate(`history.go(${distance})`);
+      await question.getByRole("button", { name: "Stay" }).click();
+      expect(await page.getByLabel("Name").inputValue()).toBe("Half done");
+      expect(page.url()).toContain("/console/reactors?new=1");
+    }
+    await page.evaluate("history.go(-3)");
+    await question.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("heading", { level: 1, name: "Usage" }).waitFor();
+    expect(page.url()).toContain("/console/usage");
+    await page.evaluate("history.go(2)");
+    await page.getByRole("heading", { level: 1, name: "Reactors" }).waitFor();
+    await page.evaluate("history.forward()");
+    expect(await page.getByLabel("Name").inputValue()).toBe("");
+    await page.getByLabel("Name").fill("Half done again");
+    await page.evaluate("location.hash = 'content'");
+    await page.evaluate("history.go(-2)");
+    await question.getByRole("button", { name: "Stay" }).click();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Half done again");
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("asks for an application's rights, too, and is cancelled", async () => {
+    const draft = { name: "Has rights", type: "private", permissions: ["token:create"] };
+    const { body } = await tenant.manage("POST", "/applications", { body: draft });
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go(`/applications?id=${body.id}`);
+    await page.getByRole("button", { name: "Edit name and rights" }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Edit name and rights" }).click();
+    await page.getByLabel("Name").fill("Other name");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    await question.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("heading", { level: 1, name: "Has rights" }).waitFor();
+    await page.getByRole("button", { name: "Edit name and rights" }).click();
+    expect(await page.getByLabel("Name").inputValue()).toBe("Has rights");
+    await page.getByLabel("Name").fill("Other name");
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { level: 1, name: "Applications" }).waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+
+  it("does not undo what another person has changed of an application's rights without a question", async () => {
+    const draft = { name: "Two editors", type: "private", permissions: ["token:create"] };
+    const { body } = await tenant.manage("POST", "/applications", { body: draft });
+    await using console = await open("ADMIN");
+    const { page } = console;
+    await console.go(`/applications?id=${body.id}`);
+    await page.getByRole("button", { name: "Edit name and rights" }).click();
+    await page.getByLabel("Name").fill("By the console");
+    const path = `/applications/${body.id}`;
+    await tenant.manage("PUT", path, { body: { name: "By a program", permissions: ["token:read"] } });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Somebody else has saved a newer version").waitFor();
+    expect((await tenant.manage("GET", path)).body.name).toBe("By a program");
+    await page.getByRole("button", { name: "Save over the newer version" }).click();
+    await page.getByRole("heading", { level: 1, name: "By the console" }).waitFor();
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("asks no more once they are saved or taken back", async () => {
     const draft = { name: "Kept", code: "module.exports = async () => ({});" };
     const { body } = await tenant.manage("POST", "/reactors", { body: draft });
@@ -211,11 +296,14 @@ describe("an editor with changes that are not saved", () => {
     await page.getByLabel("Name").fill("Changed");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { level: 1, name: "Changed" }).waitFor();
+    await page.getByLabel("Name").fill("Changed again");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "Changed again" }).waitFor();
     await page.getByRole("link", { name: "Log", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "Log" }).waitFor();
     await console.go(`/reactors?id=${body.id}`);
     await page.getByLabel("Name").fill("Changed twice");
-    await page.getByLabel("Name").fill("Changed");
+    await page.getByLabel("Name").fill("Changed again");
     await page.getByRole("link", { name: "Log", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "Log" }).waitFor();
     expect(console.wrongs).toEqual([]);

@@ -229,6 +229,24 @@ describe("applications", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("show when each of their keys was last used, and by which rows of the log", async () => {
+    const used = await tenant.application({ type: "private", permissions: ["token:create"] });
+    expect((await used("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
+    const unused = await tenant.application({ type: "private", permissions: ["token:create"] });
+    await using console = await open("AUDITOR");
+    const { page } = console;
+    await console.go(`/applications?id=${unused.id}`);
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByText("never, as far as the log goes").waitFor();
+    await console.go(`/applications?id=${used.id}`);
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByRole("link", { name: "Its rows" }).click();
+    await page.getByRole("heading", { level: 1, name: "Log" }).waitFor();
+    await page.getByRole("cell", { name: "Token created" }).waitFor();
+    await console.expectAccessible();
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("that would reveal values are refused with the reason", async () => {
     await using console = await open("OWNER", { expected: /status of 403/ });
     const { page } = console;

@@ -1,14 +1,12 @@
 import type { IncomingMessage } from "node:http";
-import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { Fault } from "../../../base/fault.js";
-import { isLarge, yieldToEventLoop } from "../../../base/yield-to-event-loop.js";
 import { malformed } from "../../messages/json-text.js";
-import { readLargeBinary } from "../../messages/large-message.js";
-import { RECURSION_LIMIT, requireBoundedMessage } from "../../messages/message-structure.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
+import { readBinaryMessage } from "../read-message.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
 
@@ -98,32 +96,18 @@ export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): Unar
   }
 }
 
-/** Works on a large message in several turns of the event loop. @throws {Fault} malformed_body */
-export async function readBinary(type: DescMessage, bytes: Uint8Array): Promise<Message> {
-  const large = isLarge(bytes.length);
-  if (large) await yieldToEventLoop(bytes.length);
-  requireBoundedMessage(type, bytes);
-  if (large) await yieldToEventLoop(bytes.length);
-  try {
-    if (large) return await readLargeBinary(type, bytes);
-    return fromBinary(type, bytes, { recursionLimit: RECURSION_LIMIT, readUnknownFields: false });
-  } catch {
-    throw malformed("must be a valid message");
-  }
-}
-
 /**
  * The message of a body with exactly one. Of several problems it reports the first.
  * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
  */
 async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Promise<Message> {
-  if (isOneMessage(body, mostBytes)) return readBinary(type, body.subarray(PREFIX_BYTES));
+  if (isOneMessage(body, mostBytes)) return readBinaryMessage(type, body.subarray(PREFIX_BYTES));
   const messages: Message[] = [];
   for (const { flags, data } of framesIn(body, mostBytes)) {
     // Compressed, although no compression was negotiated.
     if (flags & COMPRESSED) throw malformed("must be a valid message");
     if (flags & trailerFlag) continue;
-    messages.push(await readBinary(type, data));
+    messages.push(await readBinaryMessage(type, data));
     if (messages.length > 1) throw unimplemented("received extra input message for unary method");
   }
   const [message] = messages;

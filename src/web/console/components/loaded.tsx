@@ -43,10 +43,12 @@ export function Skeleton({ lines }: { lines: number }) {
 export function NoRight({ operation }: { operation: string }) {
   const { role } = useSession().who;
   return (
-    <p className="note">
-      Your role {role} may not call <code>{operation}</code>. An OWNER or ADMIN of this tenant can see more, or change
-      your role.
-    </p>
+    <div className="note">
+      <p>
+        Your role {role} may not call <code>{operation}</code>. An OWNER or ADMIN of this tenant can see more, or change
+        your role.
+      </p>
+    </div>
   );
 }
 

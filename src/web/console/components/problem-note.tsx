@@ -2,6 +2,9 @@ import { useEffect, useState } from "react";
 import type { CallProblem } from "../api/call-problem.js";
 import { SecondFactor } from "../passkeys/second-factor.js";
 
+/** What a retry does not change. */
+const FINAL: ReadonlySet<CallProblem["kind"]> = new Set(["denied", "invalid", "not_found"]);
+
 interface ProblemNoteProps {
   readonly problem: CallProblem;
   readonly retry?: () => void;
@@ -10,7 +13,7 @@ interface ProblemNoteProps {
 /** A failed call: what is wrong, its trace id, and a retry where that makes sense. */
 export function ProblemNote({ problem, retry }: ProblemNoteProps) {
   const wait = useCountdown(problem.retryAfter ?? 0);
-  const isRetryable = retry !== undefined && problem.kind !== "denied" && problem.kind !== "invalid";
+  const isRetryable = retry !== undefined && !FINAL.has(problem.kind);
   return (
     <div className="note problem" role="alert">
       <p>{problem.message}</p>

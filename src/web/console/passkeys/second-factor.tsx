@@ -1,6 +1,9 @@
 import type { Transport } from "@connectrpc/connect";
+import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { InOtherTab } from "../in-other-tab.js";
 import { useSessionIfAny } from "../session.js";
 import { addPasskey, provePasskey } from "./ceremonies.js";
 import { useCeremony } from "./use-ceremony.js";
@@ -26,6 +29,13 @@ export function SecondFactor() {
       <button type="button" className="primary" disabled={proof.isPending} onClick={proof.run}>
         {hasPasskey ? "Use your passkey" : "Add a passkey"}
       </button>
+      {!hasPasskey && <AgainAtIssuer tenantId={session.who.tenantId} />}
     </>
   );
+}
+
+function AgainAtIssuer({ tenantId }: { tenantId: string }) {
+  const { data } = useQuery(SignInService.method.getSignInMethods, {});
+  if (!data?.openidSecondFactor) return null;
+  return <InOtherTab issuer={data.openidIssuer ?? ""} query={{ fresh: "1", tenant: tenantId }} />;
 }

@@ -130,8 +130,10 @@ function NeedsName() {
   const { protocol, port, pathname } = location;
   const address = `${protocol}//localhost${port && `:${port}`}${pathname}`;
   return (
-    <p className="note">
-      Browsers make no passkeys for numeric addresses. On this machine, sign in at <code>{address}</code>.
-    </p>
+    <div className="note">
+      <p>
+        Browsers make no passkeys for numeric addresses. On this machine, sign in at <code>{address}</code>.
+      </p>
+    </div>
   );
 }

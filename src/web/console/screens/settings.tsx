@@ -17,7 +17,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   disable_ephemeral_proxy: "Proxies that are described in the request itself are refused",
   [ASKS_FOR_REASON]: "Reading a value in the clear needs a reason",
   record_log_reads: "Reading the log leaves a row in it",
-  reveal_to_people: "OWNER and ADMIN may see values in the clear here, with a passkey and a reason",
+  reveal_to_people: "OWNER and ADMIN may see values in the clear here, with a second factor and a reason",
 };
 
 /** The tenant's name and settings. */
@@ -39,7 +39,14 @@ function TenantSettings({ tenant }: { tenant: Tenant }) {
     return (
       <>
         <p className="note">Your role reads the settings. An OWNER or ADMIN can change them.</p>
-        <Pairs pairs={[["Name", tenant.name], ...Object.entries(tenant.settings)]} />
+        <Pairs
+          pairs={[
+            ["Name", tenant.name],
+            ...Object.entries(SETTINGS).map(
+              ([name, text]) => [text, tenant.settings[name] === "true" ? "yes" : "no"] as const,
+            ),
+          ]}
+        />
       </>
     );
   }

@@ -2,17 +2,23 @@ import { useMutation } from "@connectrpc/connect-query";
 import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
 import { problemOf } from "../api/call-problem.js";
 import { ProblemNote } from "../components/problem-note.js";
+import { hostOf } from "../in-other-tab.js";
 
 interface AtIssuerProps {
   readonly issuer: string;
   /** Required if the vault has several tenants. */
   readonly tenantId: string | undefined;
+  /** Whether the person must sign in there again, for a second factor. */
+  readonly isFresh: boolean;
 }
 
 /** Goes to the page of the OpenID Connect issuer. */
-export function AtIssuer({ issuer, tenantId }: AtIssuerProps) {
+export function AtIssuer({ issuer, tenantId, isFresh }: AtIssuerProps) {
   const begin = useMutation(SignInService.method.beginOpenIdSignIn, {
-    onSuccess: ({ authorizationUrl }) => location.assign(authorizationUrl),
+    onSuccess({ authorizationUrl }) {
+      if (tenantId !== undefined) localStorage.setItem("cloakroom-tenant", tenantId);
+      location.assign(authorizationUrl);
+    },
   });
   return (
     <div className="form">
@@ -21,14 +27,10 @@ export function AtIssuer({ issuer, tenantId }: AtIssuerProps) {
       <button
         type="button"
         disabled={begin.isPending}
-        onClick={() => begin.mutate(tenantId === undefined ? {} : { tenantId })}
+        onClick={() => begin.mutate({ fresh: isFresh, ...(tenantId === undefined ? {} : { tenantId }) })}
       >
         Sign in at <bdi>{hostOf(issuer)}</bdi>
       </button>
     </div>
   );
-}
-
-function hostOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : address;
 }

@@ -1,9 +1,11 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useEffect, useState } from "react";
+import { useSearchParams } from "wouter";
 import { SignInService } from "../../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
 import { problemOf } from "../api/call-problem.js";
 import { Skeleton } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
+import { InOtherTab } from "../in-other-tab.js";
 import { AskForLink } from "./ask-for-link.js";
 import { AtIssuer } from "./at-issuer.js";
 import { PasskeyStep } from "./passkey-step.js";
@@ -19,7 +21,7 @@ interface SignInProps {
 function takeLinkFromAddress(): string | undefined {
   const link = location.hash.slice(1);
   if (!link.startsWith("lnk_")) return undefined;
-  history.replaceState(null, "", location.pathname + location.search);
+  history.replaceState(history.state, "", location.pathname + location.search);
   return link;
 }
 
@@ -37,7 +39,7 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
   const content = needsPasskey ? (
     <PasskeyStep {...{ onSignedIn, isEmbedded }} onGiveUp={() => setNeedsPasskey(false)} />
   ) : link === undefined ? (
-    <Methods onPasskeyNeeded={() => setNeedsPasskey(true)} />
+    <Methods {...{ isEmbedded }} onPasskeyNeeded={() => setNeedsPasskey(true)} />
   ) : (
     <TakeLink
       {...{ link, onSignedIn }}
@@ -57,9 +59,15 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
   );
 }
 
-function Methods({ onPasskeyNeeded }: { onPasskeyNeeded: () => void }) {
+interface MethodsProps {
+  readonly isEmbedded: boolean;
+  readonly onPasskeyNeeded: () => void;
+}
+
+function Methods({ isEmbedded, onPasskeyNeeded }: MethodsProps) {
   const methods = useQuery(SignInService.method.getSignInMethods, {});
-  const tenant = useState(() => localStorage.getItem("cloakroom-tenant") ?? "");
+  const [params] = useSearchParams();
+  const tenant = useState(() => params.get("tenant") ?? localStorage.getItem("cloakroom-tenant") ?? "");
   if (methods.error) {
     const problem = problemOf(methods.error);
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
@@ -77,8 +85,13 @@ function Methods({ onPasskeyNeeded }: { onPasskeyNeeded: () => void }) {
         </div>
       )}
       <AskForLink needsTenant={needsTenant} tenant={tenant} />
-      {openidIssuer !== undefined && (
-        <AtIssuer issuer={openidIssuer} tenantId={needsTenant ? tenant[0].trim() : undefined} />
+      {openidIssuer !== undefined && isEmbedded && <InOtherTab issuer={openidIssuer} query={{}} />}
+      {openidIssuer !== undefined && !isEmbedded && (
+        <AtIssuer
+          issuer={openidIssuer}
+          tenantId={needsTenant ? tenant[0].trim() : undefined}
+          isFresh={params.has("fresh")}
+        />
       )}
     </>
   );

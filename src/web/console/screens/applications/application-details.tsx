@@ -1,16 +1,23 @@
+import { createClient } from "@connectrpc/connect";
+import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import {
   type Application,
+  type ApplicationSchema,
   ApplicationService,
+  type UpdateApplicationRequestSchema,
 } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
-import { useChange, useRead } from "../../api/queries.js";
+import { type Change, useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
 import { Screen } from "../../components/screen.js";
 import { Pairs, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { leaveGuard } from "../../leave-guard.js";
+import { useSession } from "../../session.js";
+import { useConflictCheck } from "../../use-conflict-check.js";
 import { draftOf, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
@@ -18,10 +25,11 @@ import { ApplicationKeys } from "./application-keys.js";
 /** One application: its rights and its keys. */
 export function ApplicationDetails({ id }: { id: string }) {
   const application = useRead(ApplicationService.method.getApplication, { id });
+  const isOwn = useSession().mayChange(application.data?.createdBy);
   return (
     <Screen
       title={application.data?.name ?? "Application"}
-      actions={application.data && <DeleteApplication application={application.data} />}
+      actions={application.data && isOwn && <DeleteApplication application={application.data} />}
     >
       <Loaded read={application} lines={8}>
         {(found) => (
@@ -31,7 +39,7 @@ export function ApplicationDetails({ id }: { id: string }) {
           </>
         )}
       </Loaded>
-      <ApplicationKeys id={id} />
+      <ApplicationKeys id={id} isOwn={isOwn} />
     </Screen>
   );
 }
@@ -55,20 +63,12 @@ function Facts({ application }: { application: Application }) {
 function Rights({ application }: { application: Application }) {
   const update = useChange(ApplicationService.method.updateApplication);
   const [isEditing, setEditing] = useState(false);
-  const { id, rules, permissions } = application;
-  if (isEditing) {
-    return (
-      <ApplicationForm
-        initial={draftOf(application)}
-        isNew={false}
-        submitText="Save"
-        change={update}
-        onSubmit={(draft) => update.run({ ...updateOf(draft), id }, () => setEditing(false))}
-      />
-    );
-  }
+  const { mayChange } = useSession();
+  const { rules, permissions, id } = application;
+  if (isEditing) return <Editor {...{ application, update }} onDone={() => setEditing(false)} />;
   // The form knows no conditions, which only sessions have, so it would lose them.
-  const isEditable = update.isAllowed && rules.every(({ conditions }) => conditions.length === 0);
+  const isEditable =
+    update.isAllowed && mayChange(application.createdBy) && rules.every(({ conditions }) => conditions.length === 0);
   return (
     <section aria-labelledby="rights">
       <h2 id="rights">Rights</h2>
@@ -99,17 +99,36 @@ function Rights({ application }: { application: Application }) {
   );
 }
 
+interface EditorProps {
+  readonly application: Application;
+  readonly update: Change<typeof UpdateApplicationRequestSchema, typeof ApplicationSchema>;
+  readonly onDone: () => void;
+}
+
+/** The whole of an application's rights is saved, so another person's changes would be undone without a word. */
+function Editor({ application, update, onDone }: EditorProps) {
+  const { id } = application;
+  const client = createClient(ApplicationService, useTransport());
+  const check = useConflictCheck(application, () => client.getApplication({ id }));
+  return (
+    <ApplicationForm
+      {...{ initial: draftOf(application), isNew: false, submitText: "Save", change: update, check }}
+      onSubmit={(draft) => update.run({ ...updateOf(draft), id }, onDone)}
+      onCancel={onDone}
+    />
+  );
+}
+
 function DeleteApplication({ application: { id, name } }: { application: Application }) {
   const [, navigate] = useLocation();
   const { isAllowed, run, ...change } = useChange(ApplicationService.method.deleteApplication);
   if (!isAllowed) return null;
+  const onDeleted = () => {
+    leaveGuard.release();
+    navigate("/applications");
+  };
   return (
-    <Confirm
-      {...change}
-      action="Delete"
-      title="Delete this application?"
-      onConfirm={() => run({ id }, () => navigate("/applications"))}
-    >
+    <Confirm {...change} action="Delete" title="Delete this application?" onConfirm={() => run({ id }, onDeleted)}>
       <p>
         All keys of <Name>{name}</Name> stop working at once.
       </p>

@@ -1,8 +1,12 @@
 import { type FormEvent, useState } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
+import { ConflictNote } from "../../components/conflict-note.js";
 import { Choice, TextArea, TextField } from "../../components/field.js";
 import { ProblemNote } from "../../components/problem-note.js";
+import { leaveGuard } from "../../leave-guard.js";
+import type { ConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
+import { useUnsaved } from "../../use-unsaved.js";
 import type { ApplicationDraft, ApplicationType } from "./application-draft.js";
 import { DraftCheck } from "./draft-check.js";
 import { PermissionBoxes } from "./permission-boxes.js";
@@ -13,6 +17,10 @@ interface ApplicationFormProps {
   readonly submitText: string;
   readonly change: { readonly isPending: boolean; readonly problem: CallProblem | undefined };
   readonly onSubmit: (draft: ApplicationDraft) => void;
+  /** Absent for a new application. */
+  readonly check?: ConflictCheck;
+  /** Offered where the form is shown in place of what it changes. */
+  readonly onCancel?: () => void;
   /** Whether the type can still be chosen. Default: true. */
   readonly isNew?: boolean;
 }
@@ -24,17 +32,21 @@ const TYPES: readonly (readonly [ApplicationType, string])[] = [
 ];
 
 /** The name, type and rights of an application. */
-export function ApplicationForm({ initial, submitText, change, onSubmit, isNew = true }: ApplicationFormProps) {
+export function ApplicationForm(props: ApplicationFormProps) {
+  const { initial, submitText, change, onSubmit, onCancel, check, isNew = true } = props;
   const [draft, set] = useDraft(initial);
+  useUnsaved(draft);
   const [hasPlain, setPlain] = useState(initial.permissions.length > 0);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onSubmit(draft);
+    if (check) check.guard(() => onSubmit(draft));
+    else onSubmit(draft);
   };
   const { problem } = change;
   return (
     <form className="form wide" onSubmit={submit}>
       {problem && <ProblemNote key={problem.message} problem={problem} />}
+      {check && <ConflictNote check={check} save={() => onSubmit(draft)} />}
       <TextField
         {...{ label: "Name", value: draft.name, onChange: set("name"), isRequired: true }}
         problem={problem?.fields.get("name")}
@@ -67,6 +79,11 @@ export function ApplicationForm({ initial, submitText, change, onSubmit, isNew =
         <button type="submit" className="primary" disabled={change.isPending}>
           {submitText}
         </button>
+        {onCancel && (
+          <button type="button" onClick={() => leaveGuard.leave(onCancel)}>
+            Cancel
+          </button>
+        )}
       </div>
     </form>
   );

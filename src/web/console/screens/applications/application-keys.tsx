@@ -1,5 +1,8 @@
 import { useState } from "react";
-import { ApplicationKeyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
+import {
+  type ApplicationKey,
+  ApplicationKeyService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/applications_pb.js";
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Empty, Loaded } from "../../components/loaded.js";
@@ -7,12 +10,21 @@ import { ProblemNote } from "../../components/problem-note.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { useSession } from "../../session.js";
+import { KeyUse } from "./key-use.js";
 import { NewKey } from "./new-key.js";
 
+interface ApplicationKeysProps {
+  readonly id: string;
+  /** Whether the person may change the application. */
+  readonly isOwn: boolean;
+}
+
 /** The keys of an application: made, and revoked. Their secrets are shown when they are made. */
-export function ApplicationKeys({ id }: { id: string }) {
+export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   const keys = useRead(ApplicationKeyService.method.listApplicationKeys, { id, size: 100 });
   const create = useChange(ApplicationKeyService.method.createApplicationKey);
+  const { can } = useSession();
   const [secret, setSecret] = useState<string | undefined>();
   return (
     <section aria-labelledby="keys">
@@ -34,13 +46,16 @@ export function ApplicationKeys({ id }: { id: string }) {
                 { head: "Id", cell: (key) => <code>{key.id}</code> },
                 { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
                 { head: "By", cell: ({ createdBy }) => createdBy && <Name>{createdBy}</Name> },
-                { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} /> },
+                ...(can("LogService/ListLogs")
+                  ? [{ head: "Last used", cell: (key: ApplicationKey) => <KeyUse applicationId={id} keyId={key.id} /> }]
+                  : []),
+                { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} isOwn={isOwn} /> },
               ]}
             />
           )
         }
       </Loaded>
-      {create.isAllowed && (
+      {create.isAllowed && isOwn && (
         <div>
           <button
             type="button"
@@ -55,9 +70,9 @@ export function ApplicationKeys({ id }: { id: string }) {
   );
 }
 
-function RevokeKey({ id, keyId }: { id: string; keyId: string }) {
+function RevokeKey({ id, keyId, isOwn }: ApplicationKeysProps & { keyId: string }) {
   const { isAllowed, run, ...change } = useChange(ApplicationKeyService.method.deleteApplicationKey);
-  if (!isAllowed) return <span className="quiet">not allowed to your role</span>;
+  if (!isAllowed || !isOwn) return <span className="quiet">not allowed to your role</span>;
   return (
     <Confirm {...change} action="Revoke" title="Revoke this key?" onConfirm={(done) => run({ id, keyId }, done)}>
       <p>

@@ -1,11 +1,12 @@
 import type { FormEvent, ReactNode } from "react";
 import type { CallProblem } from "../../api/call-problem.js";
+import { ConflictNote } from "../../components/conflict-note.js";
 import { TextField } from "../../components/field.js";
 import { ProblemNote } from "../../components/problem-note.js";
+import { useSession } from "../../session.js";
+import type { ConflictCheck } from "../../use-conflict-check.js";
 import { ApplicationChoice } from "./application-choice.js";
 import { ConfigurationField } from "./configuration-field.js";
-import { ConflictNote } from "./conflict-note.js";
-import type { ConflictCheck } from "./use-conflict-check.js";
 
 /** How an editor saves. */
 export interface Saving {
@@ -35,6 +36,13 @@ interface CodeFormProps {
   readonly children: ReactNode;
 }
 
+/** Why a DEVELOPER cannot save what another person created. */
+function Others() {
+  const { role } = useSession().who;
+  if (role !== "DEVELOPER") return null;
+  return <p className="note">Your role DEVELOPER changes only what you created. An OWNER or ADMIN can change this.</p>;
+}
+
 /** The form of a proxy or reactor. */
 export function CodeForm({ saving, draft, set, configured, action, children }: CodeFormProps) {
   const { check, save, canSave, isPending, problem } = saving;
@@ -48,6 +56,7 @@ export function CodeForm({ saving, draft, set, configured, action, children }: C
       <ConflictNote check={check} save={save} />
       <TextField label="Name" value={draft.name} onChange={set("name")} isRequired />
       {children}
+      {!canSave && <Others />}
       {canSave && (
         <>
           <ApplicationChoice value={draft.applicationId} onChange={set("applicationId")} />

@@ -11,6 +11,7 @@ import { ProblemNote } from "../../components/problem-note.js";
 import { Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
+import { useSession } from "../../session.js";
 import { useRoleNames } from "./roles.js";
 
 /** Invitations that were not accepted yet, and a form for another. */
@@ -66,6 +67,7 @@ function Invite() {
 }
 
 function InvitationTable({ invitations }: { invitations: readonly Invitation[] }) {
+  const { can } = useSession();
   return (
     <Table
       label="Invitations"
@@ -76,7 +78,9 @@ function InvitationTable({ invitations }: { invitations: readonly Invitation[] }
         { head: "Role", cell: ({ role }) => role },
         { head: "State", cell: ({ status }) => <span className="tag">{status.toLowerCase()}</span> },
         { head: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-        { head: "Actions", cell: ({ id }) => <InvitationActions id={id} /> },
+        ...(can("InvitationService/DeleteInvitation")
+          ? [{ head: "Actions", cell: ({ id }: Invitation) => <InvitationActions id={id} /> }]
+          : []),
       ]}
     />
   );

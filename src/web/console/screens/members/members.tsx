@@ -33,6 +33,8 @@ export default function Members() {
 }
 
 function MemberTable({ members }: { members: readonly Member[] }) {
+  const { can, who } = useSession();
+  const isAdministrator = who.role === "OWNER" || who.role === "ADMIN";
   return (
     <Table
       label="Members"
@@ -42,9 +44,13 @@ function MemberTable({ members }: { members: readonly Member[] }) {
         { head: "Person", cell: (member) => <Name>{nameOf(member)}</Name> },
         { head: "Role", cell: (member) => <RoleOf member={member} /> },
         { head: "Member since", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { head: "Sign-ins", cell: (member) => <SignInsOf member={member} /> },
-        { head: "Passkeys", cell: (member) => <ResetPasskeys member={member} /> },
-        { head: "Remove", cell: (member) => <RemoveMember member={member} /> },
+        ...(isAdministrator ? [{ head: "Sign-ins", cell: (member: Member) => <SignInsOf member={member} /> }] : []),
+        ...(can("PasskeyService/ResetPasskeys")
+          ? [{ head: "Passkeys", cell: (member: Member) => <ResetPasskeys member={member} /> }]
+          : []),
+        ...(can("MemberService/DeleteMember")
+          ? [{ head: "Remove", cell: (member: Member) => <RemoveMember member={member} /> }]
+          : []),
       ]}
     />
   );
@@ -119,8 +125,6 @@ function ResetPasskeys({ member }: { member: Member }) {
 }
 
 function SignInsOf({ member }: { member: Member }) {
-  const { who } = useSession();
-  if (who.role !== "OWNER" && who.role !== "ADMIN") return null;
   return (
     <details>
       <summary>Show</summary>

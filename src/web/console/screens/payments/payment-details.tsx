@@ -7,6 +7,7 @@ import {
 import { useChange, useRead } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
 import { Loaded } from "../../components/loaded.js";
+import { ProblemNote } from "../../components/problem-note.js";
 import { Screen } from "../../components/screen.js";
 import { Pairs, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
@@ -54,6 +55,7 @@ function Facts({ payment }: { payment: Transaction }) {
           ["Error", payment.errorCode],
         ]}
       />
+      {payment.status === "buyer_approval_pending" && <Approval url={paymentMethod?.approvalUrl} />}
       <section aria-labelledby="timeline">
         <h2 id="timeline">Timeline</h2>
         <Pairs
@@ -67,6 +69,20 @@ function Facts({ payment }: { payment: Transaction }) {
         />
       </section>
     </>
+  );
+}
+
+/** The page at which the cardholder approves. Only the simulator's is of use to anyone else. */
+function Approval({ url }: { url: string | undefined }) {
+  const { protocol } = (url && URL.parse(url)) || {};
+  if (url === undefined || (protocol !== "https:" && protocol !== "http:")) return null;
+  return (
+    <div className="note">
+      <p>The cardholder must approve this payment.</p>
+      <a className="button" href={url} target="_blank" rel="noopener noreferrer">
+        Open the cardholder's page in another tab
+      </a>
+    </div>
   );
 }
 
@@ -97,10 +113,18 @@ function RefundTable({ refunds }: { refunds: readonly Refund[] }) {
 function Actions({ payment }: { payment: Transaction }) {
   const capture = useChange(TransactionService.method.captureTransaction);
   const release = useChange(TransactionService.method.voidTransaction);
+  const sync = useChange(TransactionService.method.syncTransaction);
   const { id, status, amount, currency } = payment;
   const isAuthorized = status === "authorization_succeeded";
+  const isOpen = /pending|processing/.test(status);
   return (
     <>
+      {sync.problem && <ProblemNote key={sync.problem.message} problem={sync.problem} />}
+      {isOpen && sync.isAllowed && (
+        <button type="button" disabled={sync.isPending} onClick={() => sync.run({ id })}>
+          Ask the payment service
+        </button>
+      )}
       {isAuthorized && capture.isAllowed && (
         <Confirm
           {...{ action: "Capture", title: "Capture this payment?", problem: capture.problem }}

@@ -7,6 +7,7 @@ import { OffsetPages, usePageNumber } from "../../components/pages.js";
 import { Screen } from "../../components/screen.js";
 import { Table } from "../../components/table.js";
 import { Time } from "../../components/time.js";
+import { useSession } from "../../session.js";
 import { moneyOf } from "./money.js";
 import { StatusTag } from "./status-tag.js";
 
@@ -27,8 +28,14 @@ export function PaymentList() {
     ...{ page: usePageNumber(), size: 50 },
     ...(status === "" ? {} : { status }),
   });
+  const canTry = useSession().can("TransactionService/CreateTransaction");
+  const tryLink = canTry && (
+    <Link href="/payments?try=1" className="button">
+      Try a payment
+    </Link>
+  );
   return (
-    <Screen title="Payments">
+    <Screen title="Payments" actions={tryLink}>
       <div className="filters">
         <Choice
           label="Status"

@@ -2,18 +2,18 @@ import { useLocation } from "wouter";
 import { ProxyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
+import { leaveGuard } from "../../leave-guard.js";
 
 export function DeleteProxy({ id }: { id: string }) {
   const [, navigate] = useLocation();
   const { isAllowed, run, ...change } = useChange(ProxyService.method.deleteProxy);
   if (!isAllowed) return null;
+  const onDeleted = () => {
+    leaveGuard.release();
+    navigate("/proxies");
+  };
   return (
-    <Confirm
-      {...change}
-      action="Delete"
-      title="Delete this proxy?"
-      onConfirm={() => run({ id }, () => navigate("/proxies"))}
-    >
+    <Confirm {...change} action="Delete" title="Delete this proxy?" onConfirm={() => run({ id }, onDeleted)}>
       <p>Its key stops working at once.</p>
     </Confirm>
   );

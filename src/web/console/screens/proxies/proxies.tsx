@@ -49,10 +49,14 @@ function NewProxy() {
 }
 
 function ProxyDetails({ id }: { id: string }) {
+  const { mayChange } = useSession();
   const proxy = useRead(ProxyService.method.getProxy, { id });
   const runs = useRead(ProxyService.method.listFailedProxyRuns, { id });
   return (
-    <Screen title={proxy.data?.name ?? "Proxy"} actions={proxy.data && <DeleteProxy id={id} />}>
+    <Screen
+      title={proxy.data?.name ?? "Proxy"}
+      actions={proxy.data && mayChange(proxy.data.createdBy) && <DeleteProxy id={id} />}
+    >
       <Loaded read={proxy} lines={10}>
         {(found) => (
           <>

@@ -10,12 +10,13 @@ import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { CodeSample } from "../../components/text.js";
 import { leaveGuard } from "../../leave-guard.js";
+import { useSession } from "../../session.js";
+import { useConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type Saving } from "../code/code-form.js";
 import { configurationOf, configurationPatch } from "../code/configuration-field.js";
-import { useConflictCheck } from "../code/use-conflict-check.js";
 import {
   draftOf,
   isEditable,
@@ -58,14 +59,20 @@ export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
 
 function useSave(proxy: ProxyEntity | undefined, draft: ProxyDraft): Saving {
   const [, navigate] = useLocation();
+  const { mayChange } = useSession();
   const create = useChange(ProxyService.method.createProxy);
   const update = useChange(ProxyService.method.updateProxy);
   const client = createClient(ProxyService, useTransport());
   const change = proxy ? update : create;
+  const canSave = change.isAllowed && (proxy === undefined || mayChange(proxy.createdBy));
   const onSaved = useUnsaved(draft);
+  const check = useConflictCheck(proxy, () => client.getProxy({ id: proxy?.id ?? "" }));
   const save = () => {
     if (proxy) {
-      update.run(updateOf(proxy, draft), onSaved);
+      update.run(updateOf(proxy, draft), () => {
+        check.noteSaved();
+        onSaved();
+      });
       return;
     }
     create.run(creationOf(draft), ({ id }) => {
@@ -73,8 +80,7 @@ function useSave(proxy: ProxyEntity | undefined, draft: ProxyDraft): Saving {
       navigate(`/proxies?${new URLSearchParams({ id })}`);
     });
   };
-  const check = useConflictCheck(proxy, () => client.getProxy({ id: proxy?.id ?? "" }));
-  return { save, check, canSave: change.isAllowed, isPending: change.isPending, problem: change.problem };
+  return { save, check, canSave, isPending: change.isPending, problem: change.problem };
 }
 
 function commonOf({ name, destinationUrl, applicationId }: ProxyDraft) {

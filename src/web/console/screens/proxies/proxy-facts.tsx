@@ -20,6 +20,15 @@ export function ProxyFacts({ proxy }: { proxy: ProxyEntity }) {
           ["Changed", modifiedAt && <Time key="modified" at={modifiedAt} />],
         ]}
       />
+      <p className="quiet">
+        A call of it. Put the id of a token in place of <code>token_id</code>
+        {requireAuth && (
+          <>
+            , and set <code>KEY</code> to the key of an application with <code>token:use</code>
+          </>
+        )}
+        .
+      </p>
       <CodeSample label="A call of the proxy" code={call} />
     </>
   );

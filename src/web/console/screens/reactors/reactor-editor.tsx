@@ -4,12 +4,13 @@ import { useLocation } from "wouter";
 import { type Reactor, ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
 import { leaveGuard } from "../../leave-guard.js";
+import { useSession } from "../../session.js";
+import { useConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
 import { useUnsaved } from "../../use-unsaved.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
 import { configurationOf, configurationPatch } from "../code/configuration-field.js";
-import { useConflictCheck } from "../code/use-conflict-check.js";
 import { ReactorTest } from "./reactor-test.js";
 
 interface ReactorDraft extends CommonDraft {
@@ -48,12 +49,15 @@ export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
 function useSave(reactor: Reactor | undefined, draft: ReactorDraft): Saving {
   const { name, code, applicationId, configuration } = draft;
   const [, navigate] = useLocation();
+  const { mayChange } = useSession();
   const create = useChange(ReactorService.method.createReactor);
   const update = useChange(ReactorService.method.updateReactor);
   const client = createClient(ReactorService, useTransport());
   const change = reactor ? update : create;
+  const canSave = change.isAllowed && (reactor === undefined || mayChange(reactor.createdBy));
   const application = applicationId === "" ? {} : { application: { id: applicationId } };
   const onSaved = useUnsaved(draft);
+  const check = useConflictCheck(reactor, () => client.getReactor({ id: reactor?.id ?? "" }));
   const save = () => {
     if (!reactor) {
       create.run({ name, code, ...application, configuration: configurationOf(configuration) }, ({ id }) => {
@@ -68,8 +72,10 @@ function useSave(reactor: Reactor | undefined, draft: ReactorDraft): Saving {
       ...{ id: reactor.id, name, code, ...application, updateMask: { paths } },
       ...(isConfigured ? { configuration: configurationPatch(configuration) } : {}),
     };
-    update.run(change, onSaved);
+    update.run(change, () => {
+      check.noteSaved();
+      onSaved();
+    });
   };
-  const check = useConflictCheck(reactor, () => client.getReactor({ id: reactor?.id ?? "" }));
-  return { save, check, canSave: change.isAllowed, isPending: change.isPending, problem: change.problem };
+  return { save, check, canSave, isPending: change.isPending, problem: change.problem };
 }

@@ -47,10 +47,14 @@ function NewReactor() {
 }
 
 function ReactorDetails({ id }: { id: string }) {
+  const { mayChange } = useSession();
   const reactor = useRead(ReactorService.method.getReactor, { id });
   const runs = useRead(ReactorService.method.listFailedReactorRuns, { id });
   return (
-    <Screen title={reactor.data?.name ?? "Reactor"} actions={reactor.data && <DeleteReactor id={id} />}>
+    <Screen
+      title={reactor.data?.name ?? "Reactor"}
+      actions={reactor.data && mayChange(reactor.data.createdBy) && <DeleteReactor id={id} />}
+    >
       <Loaded read={reactor} lines={10}>
         {(found) => <ReactorEditor reactor={found} />}
       </Loaded>

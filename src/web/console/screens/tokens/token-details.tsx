@@ -68,7 +68,13 @@ function Metadata({ entries }: { entries: Token["metadata"] }) {
 function Stamp({ by, at }: { by: string | undefined; at: Token["createdAt"] }) {
   return (
     <>
-      <Time at={at} /> {by && <Name>{by}</Name>}
+      <Time at={at} />
+      {by && (
+        <>
+          {" by "}
+          <Name>{by}</Name>
+        </>
+      )}
     </>
   );
 }

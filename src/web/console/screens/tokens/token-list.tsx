@@ -1,3 +1,4 @@
+import type { Value } from "@bufbuild/protobuf/wkt";
 import { type FormEvent, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { type Token, TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
@@ -110,12 +111,26 @@ function TokenTable({ tokens }: { tokens: readonly Token[] }) {
           ),
         },
         { head: "Type", cell: ({ type }) => type },
-        { head: "Masked", cell: ({ data }) => <code dir="auto">{shortTextOfValue(data)}</code> },
+        {
+          head: "Masked",
+          cell: ({ data }) => (data === undefined ? <Hidden /> : <code dir="auto">{shortMask(data)}</code>),
+        },
         { head: "Containers", cell: ({ containers }) => <ContainerLinks paths={containers} /> },
         { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
       ]}
     />
   );
+}
+
+function Hidden() {
+  return <span className="quiet">not for your role</span>;
+}
+
+/** A masked value on one line. Of a card: its number and the month in which it expires. */
+function shortMask(data: Value): string {
+  const fields = data.kind.case === "structValue" ? data.kind.value.fields : {};
+  const [number, month, year] = [fields.number, fields.expiration_month, fields.expiration_year].map(shortTextOfValue);
+  return number && month && year ? `${number} ${month.padStart(2, "0")}/${year}` : shortTextOfValue(data);
 }
 
 /** Containers of a token, each with a link to the tokens in it. */

@@ -1,7 +1,5 @@
 import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
 import type { Sensitive } from "../crypto/sensitive.js";
-import { counterSettings, type RateLimits, rateLimits } from "./rate-limits.js";
-import type { RatePoints } from "./rate-scope.js";
 
 /** Milliseconds. After this time the request is counted in memory instead. */
 const COMMAND_TIMEOUT = 100;
@@ -16,15 +14,31 @@ export interface SharedCountersEvents {
   onBack(): void;
 }
 
+/** What a limiter of the library is made from. */
+interface CounterSettings {
+  readonly points: number;
+  /** Seconds. */
+  readonly duration: number;
+  /** Seconds. */
+  readonly blockDuration?: number;
+  readonly keyPrefix: string;
+}
+
+/** A connection to a Valkey or Redis in which all replicas count. */
+export interface SharedCounters {
+  /** A counter there. While the server does not answer, it counts in memory. */
+  counterFor(settings: CounterSettings): RateLimiterRedis;
+  close(): Promise<void>;
+}
+
 /**
- * Counters in a Valkey or Redis that all replicas use. While it does not answer, each process counts in memory: a vault
- * that stops together with its counters would be less safe, not more.
+ * Connects to the counters of all replicas. While they do not answer, each process counts in memory: a vault that stops
+ * together with its counters would be less safe, not more.
  */
-export async function sharedRateLimits(
+export async function openSharedCounters(
   url: Sensitive<string>,
-  points: RatePoints,
   { onLost, onBack }: SharedCountersEvents,
-): Promise<RateLimits> {
+): Promise<SharedCounters> {
   const { Redis } = await import("ioredis");
   const client = new Redis(url.reveal(), {
     commandTimeout: COMMAND_TIMEOUT,
@@ -52,16 +66,18 @@ export async function sharedRateLimits(
       .once("error", () => resolve())
       .once("close", resolve);
   });
-  const counterFor = (scope: Parameters<typeof counterSettings>[0]) =>
-    new RateLimiterRedis({
-      ...counterSettings(scope, points),
-      storeClient: client,
-      rejectIfRedisNotReady: true,
-      insuranceLimiter: new RateLimiterMemory(counterSettings(scope, points)),
-    });
-  return rateLimits(points, counterFor, async () => {
-    client.removeAllListeners();
-    client.on("error", () => {});
-    client.disconnect();
-  });
+  return {
+    counterFor: (settings) =>
+      new RateLimiterRedis({
+        ...settings,
+        storeClient: client,
+        rejectIfRedisNotReady: true,
+        insuranceLimiter: new RateLimiterMemory(settings),
+      }),
+    async close() {
+      client.removeAllListeners();
+      client.on("error", () => {});
+      client.disconnect();
+    },
+  };
 }

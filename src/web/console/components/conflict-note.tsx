@@ -1,4 +1,4 @@
-import type { ConflictCheck } from "./use-conflict-check.js";
+import type { ConflictCheck } from "../use-conflict-check.js";
 
 /** Two people edit the same: nothing is saved until one of them decides. */
 export function ConflictNote({ check, save }: { check: ConflictCheck; save: () => void }) {

@@ -1,0 +1,42 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { isLarge } from "../../base/yield-to-event-loop.js";
+import { requireBoundedMessage } from "../messages/message-structure.js";
+import { readBinaryMessage, readJsonMessage } from "./read-message.js";
+
+const EMPTY_BINARY = new Uint8Array();
+const EMPTY_JSON = Buffer.from("{}");
+
+/**
+ * Checks the messages of one call before Connect's handler parses them, and reads a large one in its place. The handler
+ * would parse it in one turn of the event loop: 50,000 values took it 40 ms.
+ */
+export class ReadAhead {
+  readonly #type: DescMessage;
+  readonly #isJson: boolean;
+  readonly #mostBytes: number;
+  #message: Message | undefined;
+
+  /** @param mostBytes size limit of a message. */
+  constructor(type: DescMessage, isJson: boolean, mostBytes: number) {
+    this.#type = type;
+    this.#isJson = isJson;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** The large message, for which the handler was given an empty one. */
+  get message(): Message | undefined {
+    return this.#message;
+  }
+
+  /** Returns what the handler is to parse. Small JSON is checked when it is decoded. @throws {Fault} */
+  async read(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+    if (!isLarge(bytes.length)) {
+      if (!this.#isJson) requireBoundedMessage(this.#type, bytes);
+      return Uint8Array.from(bytes);
+    }
+    this.#message = this.#isJson
+      ? await readJsonMessage(this.#type, bytes, this.#mostBytes)
+      : await readBinaryMessage(this.#type, bytes);
+    return this.#isJson ? EMPTY_JSON : EMPTY_BINARY;
+  }
+}

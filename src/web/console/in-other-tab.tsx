@@ -1,0 +1,21 @@
+interface InOtherTabProps {
+  readonly issuer: string;
+  /** What the sign-in's page begins with. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** The same in another tab: the issuer's page would replace this one, and what was typed. Tabs share the sign-in. */
+export function InOtherTab({ issuer, query }: InOtherTabProps) {
+  return (
+    <a className="button" href={`/console/sign-in?${new URLSearchParams(query)}`} target="_blank" rel="noopener">
+      <span>
+        Sign in at <bdi>{hostOf(issuer)}</bdi>, in another tab
+      </span>
+    </a>
+  );
+}
+
+/** How people know an issuer. */
+export function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).host : address;
+}

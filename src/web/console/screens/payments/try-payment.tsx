@@ -1,0 +1,155 @@
+import { type FormEvent, useState } from "react";
+import { useLocation } from "wouter";
+import {
+  type Connection,
+  ConnectionService,
+} from "../../../../../clients/typescript/src/proto/cloakroom/v1/connections_pb.js";
+import { TokenService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/tokens_pb.js";
+import { TransactionService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/transactions_pb.js";
+import { useChange, useRead } from "../../api/queries.js";
+import { Choice, TextField } from "../../components/field.js";
+import { Loaded, NoRight } from "../../components/loaded.js";
+import { ProblemNote } from "../../components/problem-note.js";
+import { Screen } from "../../components/screen.js";
+import { useDraft } from "../../use-draft.js";
+import { valueOfText } from "../../values.js";
+import { moneyOf } from "./money.js";
+import { AMOUNTS, CARDS, SIMULATOR } from "./simulator-cards.js";
+
+/** The cards of tries need no cleaning up. */
+const CARD_LIVES_MS = 24 * 60 * 60_000;
+
+/** Pays with a test card at the simulator, which moves no money. */
+export function TryPayment() {
+  const pay = useChange(TransactionService.method.createTransaction);
+  const connections = useRead(ConnectionService.method.listConnections, {});
+  return (
+    <Screen title="Try a payment">
+      <p className="quiet">
+        The simulator is a payment service that moves no money. Its cards and amounts stand for what happens at real
+        ones.
+      </p>
+      {pay.isAllowed ? (
+        <Loaded read={connections}>
+          {({ data }) => {
+            const found = data.find(({ connectionFormulaId, active }) => active && connectionFormulaId === SIMULATOR);
+            return found ? <TryForm connection={found} /> : <Connect />;
+          }}
+        </Loaded>
+      ) : (
+        <NoRight operation={pay.operation} />
+      )}
+    </Screen>
+  );
+}
+
+function Connect() {
+  const connect = useChange(ConnectionService.method.createConnection);
+  const run = () =>
+    connect.run({
+      ...{ connectionFormulaId: SIMULATOR, method: "card", displayName: "Simulator" },
+      fields: [{ key: "merchant_id", value: "console" }],
+      ...{ acceptedCountries: ["US"], acceptedCurrencies: ["USD", "EUR", "GBP", "JPY"] },
+    });
+  return (
+    <div className="form">
+      <p>This tenant has no connection to the simulator yet.</p>
+      {connect.problem && <ProblemNote key={connect.problem.message} problem={connect.problem} />}
+      <button type="button" className="primary" disabled={connect.isPending} onClick={run}>
+        Connect the simulator
+      </button>
+    </div>
+  );
+}
+
+interface TryDraft {
+  readonly card: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly intent: "authorize" | "capture";
+}
+
+const INTENTS: readonly (readonly [TryDraft["intent"], string])[] = [
+  ["authorize", "Authorize: capture or void it later"],
+  ["capture", "Capture at once"],
+];
+
+function TryForm({ connection: { id, acceptedCurrencies } }: { connection: Connection }) {
+  const [draft, set] = useDraft<TryDraft>({
+    ...{ card: "4242424242424242", amount: "1000", intent: "authorize" },
+    currency: acceptedCurrencies[0] ?? "USD",
+  });
+  const { run, isPending, problem } = useTry(id, draft);
+  const isWrong = !/^\d{1,15}$/.test(draft.amount);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isWrong) run();
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      {problem && <ProblemNote key={problem.message} problem={problem} />}
+      <Choice
+        {...{ label: "Card", value: draft.card, onChange: set("card") }}
+        options={CARDS.map(([number, effect]) => [number, `${spaced(number)}: ${effect}`])}
+      />
+      <TextField
+        {...{ label: "Amount in minor units", value: draft.amount, onChange: set("amount"), isRequired: true }}
+        help={isWrong ? undefined : moneyOf(BigInt(draft.amount), draft.currency)}
+        problem={isWrong ? "must be a whole number, such as 1050 for 10.50" : undefined}
+      />
+      <fieldset>
+        <legend>Amounts with an effect</legend>
+        {AMOUNTS.map(([amount, effect]) => (
+          <div key={amount}>
+            <button type="button" onClick={() => set("amount")(amount)}>
+              {amount}
+            </button>{" "}
+            {effect}
+          </div>
+        ))}
+      </fieldset>
+      <Choice
+        {...{ label: "Currency", value: draft.currency, onChange: set("currency") }}
+        options={acceptedCurrencies.map((currency) => [currency, currency])}
+      />
+      <Choice {...{ label: "Intent", value: draft.intent, onChange: set("intent"), options: INTENTS }} />
+      <button type="submit" className="primary" disabled={isPending || isWrong}>
+        Pay
+      </button>
+    </form>
+  );
+}
+
+/** Stores the card, pays with it, and shows the payment. */
+function useTry(connectionId: string, { card, amount, currency, intent }: TryDraft) {
+  const [, navigate] = useLocation();
+  const store = useChange(TokenService.method.createToken);
+  const pay = useChange(TransactionService.method.createTransaction);
+  // A card that was stored and could not be charged is charged by the next try.
+  const [stored, setStored] = useState<{ readonly card: string; readonly token: string }>();
+  const charge = (token: string) =>
+    pay.run({ connectionId, token, currency, intent, amount: BigInt(amount) }, ({ id }) =>
+      navigate(`/payments?${new URLSearchParams({ id })}`),
+    );
+  const run = () => {
+    store.reset();
+    pay.reset();
+    if (stored?.card === card) {
+      charge(stored.token);
+      return;
+    }
+    const nextYear = new Date().getFullYear() + 1;
+    const data = { number: card, expiration_month: 12, expiration_year: nextYear, cvc: "123" };
+    const value = valueOfText(JSON.stringify(data));
+    const expiresAt = new Date(Date.now() + CARD_LIVES_MS).toISOString();
+    store.run({ type: "card", ...(value ? { data: value } : {}), expiresAt }, ({ id: token }) => {
+      setStored({ card, token });
+      charge(token);
+    });
+  };
+  return { run, isPending: store.isPending || pay.isPending, problem: store.problem ?? pay.problem };
+}
+
+function spaced(number: string): string {
+  return number.replace(/(\d{4})(?=\d)/g, "$1 ");
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { Fault } from "../../src/base/fault.js";
+import { requireStorable } from "../../src/tokens/stored-size.js";
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]));
+
+describe("what a patch was merged into", () => {
+  it.each<[string, Buffer]>([
+    ["bytes", json("x".repeat(1_000_000))],
+    ["values", json(Array.from({ length: 50_001 }, () => 1))],
+    ["names", json(named(10_001))],
+  ])("may not grow beyond the limits, and may shrink or stay if it is beyond them: %s", (_, after) => {
+    const store = (before: number) => () => requireStorable("data", after, () => before, 900_000);
+    expect(store(after.length - 1)).toThrow(Fault);
+    expect(store(after.length)).not.toThrow();
+    expect(store(after.length + 1)).not.toThrow();
+  });
+
+  it("is not measured before if it is within the limits", () => {
+    const measure = () => {
+      throw new Error("was measured");
+    };
+    expect(() => requireStorable("data", json(named(9_000)), measure, 900_000)).not.toThrow();
+  });
+});

@@ -1,0 +1,64 @@
+// Needs: chromium
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { launchBrowser } from "../../support/browser.js";
+import { OidcIssuer } from "../../support/oidc-issuer.js";
+import { type ServerProcess, startServerProcess } from "../../support/server.js";
+import { newTenant, type TestTenant } from "../../support/tenant.js";
+
+let browser: Browser;
+let issuer: OidcIssuer;
+let server: ServerProcess;
+let tenant: TestTenant;
+beforeAll(async () => {
+  [browser, issuer] = await Promise.all([launchBrowser(), OidcIssuer.open()]);
+  server = await startServerProcess({ ...issuer.settings, OPENID_SECOND_FACTOR: "amr=mfa" });
+  issuer.serve(server.url);
+  tenant = await newTenant(server.url, server.environment);
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.[Symbol.asyncDispose]();
+  issuer?.close();
+});
+
+/** Logs in at the issuer's page, which asks for the consent at the first time only. */
+async function logIn(page: Page, account: string): Promise<void> {
+  await page.getByPlaceholder("Enter any login").fill(account);
+  await page.getByPlaceholder("and password").fill("x");
+  await page.getByRole("button", { name: "Sign-in" }).click();
+  const arrived = page.getByRole("heading", { level: 1, name: "Start" });
+  const consent = page.getByRole("button", { name: "Continue" });
+  await arrived.or(consent).waitFor();
+  if (await consent.isVisible()) await consent.click();
+  await arrived.waitFor();
+}
+
+it("a person whose issuer proves second factors signs in there again, in another tab, and goes on with what was typed", async () => {
+  const body = { email: "ada@example.com", role: "ADMIN" };
+  expect((await tenant.manage("POST", "/tenants/self/invitations", { body })).status).toBe(201);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const atIssuer = { name: `Sign in at ${new URL(issuer.url).host}` };
+  await page.goto(`${server.url}/console`);
+  await page.getByLabel("Tenant id").fill(tenant.id);
+  await page.getByRole("button", atIssuer).click();
+  await logIn(page, "ada");
+
+  await page.getByRole("link", { name: "Make an application" }).first().click();
+  await page.getByLabel("Name").fill("Charges");
+  await page.getByLabel("Shows").selectOption("reveal");
+  await page.getByRole("button", { name: "Create application and key" }).click();
+  issuer.proofs.set("ada", { amr: ["mfa"] });
+  const opened = context.waitForEvent("page");
+  await page.getByRole("link", { name: `${atIssuer.name}, in another tab` }).click();
+  const other = await opened;
+  await other.getByRole("button", atIssuer).click();
+  await logIn(other, "ada");
+
+  await page.getByRole("button", { name: "Create application and key" }).click();
+  await page.getByText("Copy the key now.").waitFor();
+  expect((await tenant.manage("GET", "/applications")).body.data).toContainEqual(
+    expect.objectContaining({ name: "Charges" }),
+  );
+});
