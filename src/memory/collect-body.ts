@@ -9,6 +9,8 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** Announced length in bytes; undefined if unknown. */
   readonly announced: number | undefined;
+  /** Whether all announced bytes wait in the stream, followed by its end. */
+  readonly hasArrived?: boolean | undefined;
   /** Ends the reading; its reason becomes the error. */
   readonly end?: ReadingEnd;
 }
@@ -68,6 +70,10 @@ export async function collectBody(body: Readable, memory: BodyMemory, limits: Bo
   const expected = announced ?? nextReservation(1, maxBytes);
   if (end?.reason !== undefined) throw end.reason;
   const reservation = reserved(memory, expected);
+  if (limits.hasArrived && !(reservation instanceof Promise)) {
+    const bytes: unknown = body.read();
+    if (Buffer.isBuffer(bytes)) return bytes;
+  }
   const first = reservation instanceof Promise ? await grantedBefore(end, reservation) : reservation;
   return new ArrivingBody(body, memory, maxBytes, { bytes: expected, first }).collect(end);
 }

@@ -38,6 +38,15 @@ describe("the memory of a body", () => {
     expect((await whole).equals(Buffer.alloc(3 * MB, 1))).toBe(true);
   });
 
+  it("is that of its bytes if it has arrived, and it is taken from the stream at once", async () => {
+    const body = new PassThrough();
+    body.write(Buffer.alloc(300));
+    body.end(Buffer.alloc(200));
+    const limits = { maxBytes: 5 * MB, announced: 500, hasArrived: true };
+    expect(await collectBody(body, leaseOf(KEY), limits)).toHaveLength(500);
+    expect(reserved()).toBe(500);
+  });
+
   it("grows in steps otherwise: tiny, small, the largest", async () => {
     const body = new PassThrough();
     const whole = collect(body);

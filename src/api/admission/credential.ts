@@ -10,9 +10,9 @@ export type Credential =
  * The credential of a request. REST requests never have a cookie here.
  * @throws {Fault} validation_failed for a key together with a cookie: it would not be clear who acts.
  */
-export function credentialOf({ header, visit }: Pick<RequestHead, "header" | "visit">): Credential {
-  const key = header("bt-api-key");
-  const cookie = visit?.cookie("sign_in");
+export function credentialOf(head: Pick<RequestHead, "header" | "visit">): Credential {
+  const key = head.header("bt-api-key");
+  const cookie = head.visit?.cookie("sign_in");
   if (cookie === undefined) return { kind: "key", text: key };
   if (key !== undefined) throw invalid("BT-API-KEY", "must not be sent together with the cookie of a sign-in");
   return { kind: "sign_in", text: cookie };

@@ -17,7 +17,7 @@ import type { RequestHead } from "../request/request-head.js";
 import { pathVariablesOf } from "../routes/http-rule.js";
 import { earlierAnswer } from "./earlier-answer.js";
 import { Idempotency } from "./idempotency.js";
-import { type CallParts, transactingCall } from "./transacting-call.js";
+import { type CallParts, TransactingCall } from "./transacting-call.js";
 import { compileValidation } from "./validation.js";
 
 export interface Answer {
@@ -130,7 +130,7 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
       }
       validate(request);
       if (isLarge(bytes)) await yieldToEventLoop(bytes);
-      const message = await method.serve(request, (output) => transactingCall(output, call));
+      const message = await method.serve(request, (output) => new TransactingCall(output, call));
       return {
         ...{ message, headers: headersOf(message), accepted: reply.isAccepted, verbatim: reply.written },
         lasting: () => reply.lasting?.() ?? message,

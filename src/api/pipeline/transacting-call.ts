@@ -2,13 +2,14 @@ import { create, type DescMessage, type Message, type MessageInitShape, type Mes
 import type { Caller } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
+import type { RequestMemory } from "../../memory/memory-lease.js";
 import type { Visit } from "../../people/visit.js";
 import type { Call, ExternalOperation, Reply } from "../../services/call.js";
 import type { Database, Transactions } from "../../store/database.js";
 import { readKeysLocked } from "../../store/jobs/idempotency-keys.js";
 import { LockTimeout, UniqueViolation } from "../../store/postgres/database-error.js";
 import type { OrdinaryTransaction, Transaction, Work } from "../../store/transactions/transaction.js";
-import type { RequestHead } from "../request/request-head.js";
+import type { RequestAudit, RequestHead } from "../request/request-head.js";
 import { type Idempotency, type Replay, requestInFlight } from "./idempotency.js";
 
 /** The parts of a call after its request was admitted and read. */
@@ -28,107 +29,131 @@ export interface CallParts {
   onDifferentRepeat(): void;
 }
 
-export function transactingCall<Output extends DescMessage>(output: Output, parts: CallParts): Call<Output> {
-  const { database } = parts;
-  const caller = () => callerOf(parts);
-  /** Runs work under the caller's rights, and shows its result. */
-  const transactIn =
-    <Tx extends Transaction>(kind: Transactions<Tx>): Transact<Output, Tx> =>
-    async (work, show, showLasting = show) => {
-      const { tenantId, revision } = caller();
-      const idempotency = parts.takeIdempotency();
-      if (idempotency) {
-        const outcome = await onceOnly(database, tenantId, () =>
-          kind.run(tenantId, revision, (tx) => answerOnce(output, parts, idempotency, tx, work, show)),
-        );
-        return outcome.kind === "shown" ? outcome.message : showReplay(parts, outcome.replay);
-      }
-      const result = await kind.run(tenantId, revision, work);
-      parts.reply.keepAs(() => create(output, showLasting(result)));
-      return show(result);
-    };
-  const commitIn =
-    <Tx extends Transaction>(kind: Transactions<Tx>) =>
-    async <T>(work: Work<T, Tx>): Promise<T> => {
-      const { tenantId, revision } = caller();
-      return kind.run(tenantId, revision, work);
-    };
-  return {
-    traceId: parts.head.traceId,
-    reply: parts.reply,
-    hasCaller: parts.caller !== undefined,
-    get apiKey() {
-      return parts.head.header("bt-api-key");
-    },
-    get visit() {
-      return visitOf(parts.head);
-    },
-    // Not read before a handler asks: it is made only then.
-    get signal() {
-      return parts.head.signal;
-    },
-    get memory() {
-      return parts.head.memory;
-    },
-    get audit() {
-      return parts.head.audit;
-    },
-    get caller() {
-      return caller();
-    },
-    transact: transactIn(database.ordinary),
-    transactShared: transactIn(database.shared),
-    commit: commitIn(database.ordinary),
-    commitShared: commitIn(database.shared),
-    engage: engaging(output, parts, caller),
-    async list(work, show) {
-      return show(await commitIn(database.bulk)(work));
-    },
-  };
-}
+/** A class, because the hot path would make a dozen functions for each request. */
+export class TransactingCall<Output extends DescMessage> implements Call<Output> {
+  readonly #output: Output;
+  readonly #parts: CallParts;
 
-function callerOf({ caller }: CallParts): Caller {
-  if (!caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
-  return caller;
-}
+  constructor(output: Output, parts: CallParts) {
+    this.#output = output;
+    this.#parts = parts;
+  }
 
-function visitOf({ visit }: RequestHead): Visit {
-  if (!visit)
-    throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
-  return visit;
-}
+  get traceId(): string {
+    return this.#parts.head.traceId;
+  }
 
-/** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
-function engaging<Output extends DescMessage>(
-  output: Output,
-  parts: CallParts,
-  caller: () => Caller,
-): Call<Output>["engage"] {
-  const { ordinary } = parts.database;
-  return async (operation, show) => {
-    const { tenantId, revision } = caller();
-    const idempotency = parts.takeIdempotency();
+  get reply(): Reply {
+    return this.#parts.reply;
+  }
+
+  get hasCaller(): boolean {
+    return this.#parts.caller !== undefined;
+  }
+
+  get caller(): Caller {
+    const { caller } = this.#parts;
+    if (!caller) throw new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
+    return caller;
+  }
+
+  get apiKey(): string | undefined {
+    return this.#parts.head.header("bt-api-key");
+  }
+
+  get visit(): Visit {
+    const { visit } = this.#parts.head;
+    if (!visit)
+      throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
+    return visit;
+  }
+
+  /** It is made when a handler asks for it. */
+  get signal(): AbortSignal {
+    return this.#parts.head.signal;
+  }
+
+  get memory(): RequestMemory {
+    return this.#parts.head.memory;
+  }
+
+  get audit(): RequestAudit {
+    return this.#parts.head.audit;
+  }
+
+  transact<T>(work: Work<T, OrdinaryTransaction>, show: Show<Output, T>, showLasting = show) {
+    return this.#transactIn(this.#parts.database.ordinary, work, show, showLasting);
+  }
+
+  transactShared<T>(work: Work<T>, show: Show<Output, T>, showLasting = show) {
+    return this.#transactIn(this.#parts.database.shared, work, show, showLasting);
+  }
+
+  async commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T> {
+    return this.#commitIn(this.#parts.database.ordinary, work);
+  }
+
+  async commitShared<T>(work: Work<T>): Promise<T> {
+    return this.#commitIn(this.#parts.database.shared, work);
+  }
+
+  async list<T>(
+    work: Work<T, OrdinaryTransaction>,
+    show: (result: T) => MessageInitShape<Output> | Promise<MessageInitShape<Output>>,
+  ): Promise<MessageInitShape<Output>> {
+    return show(await this.#commitIn(this.#parts.database.bulk, work));
+  }
+
+  /** Begins an operation in one transaction, and acts on the world after its commit. A repeat resumes what was begun. */
+  async engage<B extends { readonly subject: Uuid }, T>(
+    operation: ExternalOperation<B, T>,
+    show: Show<Output, T>,
+  ): Promise<MessageInitShape<Output>> {
+    const { ordinary } = this.#parts.database;
+    const { tenantId, revision } = this.caller;
+    const idempotency = this.#parts.takeIdempotency();
     if (!idempotency) {
       const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
       return show(await operation.act(begun));
     }
-    const met = await onceOnly(parts.database, tenantId, () =>
-      ordinary.run(tenantId, revision, (tx) => beginOnce(output, idempotency, tx, operation)),
+    const met = await onceOnly(this.#parts.database, tenantId, () =>
+      ordinary.run(tenantId, revision, (tx) => beginOnce(this.#output, idempotency, tx, operation)),
     );
-    if (met.kind === "answered") return showReplay(parts, met.replay);
-    if (met.kind === "resumed") parts.reply.replayed();
+    if (met.kind === "answered") return showReplay(this.#parts, met.replay);
+    if (met.kind === "resumed") this.#parts.reply.replayed();
     const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
-    const shown = create(output, show(result));
-    await ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, output, shown));
+    const shown = create(this.#output, show(result));
+    await ordinary.run(tenantId, "unguarded", async (tx) => idempotency.complete(tx, this.#output, shown));
     return show(result);
-  };
+  }
+
+  #commitIn<T, Tx extends Transaction>(kind: Transactions<Tx>, work: Work<T, Tx>): Promise<T> {
+    const { tenantId, revision } = this.caller;
+    return kind.run(tenantId, revision, work);
+  }
+
+  /** Runs work under the caller's rights, and shows its result. */
+  async #transactIn<T, Tx extends Transaction>(
+    kind: Transactions<Tx>,
+    work: Work<T, Tx>,
+    show: Show<Output, T>,
+    showLasting: Show<Output, T>,
+  ): Promise<MessageInitShape<Output>> {
+    const { tenantId, revision } = this.caller;
+    const idempotency = this.#parts.takeIdempotency();
+    if (idempotency) {
+      const outcome = await onceOnly(this.#parts.database, tenantId, () =>
+        kind.run(tenantId, revision, (tx) => answerOnce(this.#output, this.#parts, idempotency, tx, work, show)),
+      );
+      return outcome.kind === "shown" ? outcome.message : showReplay(this.#parts, outcome.replay);
+    }
+    const result = await kind.run(tenantId, revision, work);
+    this.#parts.reply.keepAs(() => create(this.#output, showLasting(result)));
+    return show(result);
+  }
 }
 
-type Transact<Output extends DescMessage, Tx extends Transaction> = <T>(
-  work: Work<T, Tx>,
-  show: (result: T) => MessageInitShape<Output>,
-  showLasting?: (result: T) => MessageInitShape<Output>,
-) => Promise<MessageInitShape<Output>>;
+type Show<Output extends DescMessage, T> = (result: T) => MessageInitShape<Output>;
 
 /**
  * Runs the transaction of a request with an idempotency key. Another request with the same key that has not ended holds the

@@ -12,12 +12,11 @@ import { functionProblem, PROBLEM_TYPE, problemOf } from "../faults/problem.js";
 import { isCancelled, type Observation, type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
-import { auditOf } from "../request/audit-of.js";
-import { memoryOf } from "../request/memory-of.js";
 import type { RequestHead } from "../request/request-head.js";
 import type { HttpVerb } from "../routes/http-rule.js";
 import { routePath } from "../routes/path-template.js";
 import { isRpcCall, refuseUnknownMethod } from "../rpc/unknown-method.js";
+import { RestHead } from "./rest-head.js";
 import { type RestMethod, restMethodsOf } from "./rest-method.js";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -88,7 +87,7 @@ async function answer(
     traceId,
     parent: parentSpanIn(request.raw),
   });
-  const head = requestHead(request, reply, traceId);
+  const head = new RestHead(request.raw, reply.raw, traceId);
   try {
     refuseLoadAsPage(request.headers);
     const admission = await pipeline.admit(head);
@@ -164,37 +163,6 @@ export function sendFault(reply: FastifyReply, fault: Fault, traceId: string): F
   reply.code(problem.status).header("content-type", PROBLEM_TYPE);
   if (fault.retryAfter !== undefined) reply.header("retry-after", String(fault.retryAfter));
   return reply.send(JSON.stringify(problem));
-}
-
-function requestHead({ raw }: FastifyRequest, { raw: response }: FastifyReply, traceId: string): RequestHead {
-  let controller: AbortController | undefined;
-  return {
-    traceId,
-    header(name) {
-      const value = raw.headers[name];
-      return Array.isArray(value) ? value[0] : value;
-    },
-    get memory() {
-      return memoryOf(raw);
-    },
-    get audit() {
-      return auditOf(raw);
-    },
-    // Created on first use: most methods never use it, and an aborted controller costs 20 us.
-    get signal() {
-      if (!controller) {
-        const made = new AbortController();
-        controller = made;
-        // A caller that has disconnected causes no further event. Over HTTP/2 responses do not know whether they are
-        // destroyed.
-        if (raw.aborted || response.destroyed) made.abort();
-        response.once("close", () => {
-          if (!response.writableEnded) made.abort();
-        });
-      }
-      return controller.signal;
-    },
-  };
 }
 
 function queryOf({ raw: { url = "" } }: FastifyRequest): string {

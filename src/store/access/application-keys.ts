@@ -1,7 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
-import { offsetOf, type PageRequest } from "../../base/page.js";
+import type { PageRequest } from "../../base/page.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
-import { definePage } from "../statements/counted-page.js";
+import { defineList } from "../statements/counted-page.js";
 import { bytes, uuid } from "../statements/parameter.js";
 import { readRow, writeRow } from "../statements/single-row.js";
 import type { Columns } from "../wire/columns.js";
@@ -37,6 +37,8 @@ export const insertApplicationKey = boundWrite<NewApplicationKey>({
   sortKey: ({ id }) => id,
 });
 
+const COLUMNS = "id, application_id, created_by, created_at";
+
 const readKeyRow = (column: Columns): ApplicationKeyRow => ({
   id: column.uuid(),
   application_id: column.uuid(),
@@ -49,7 +51,7 @@ export const keysOfApplication = boundQuery<Uuid, readonly ApplicationKeyRow[], 
   table: "application_keys",
   kind: "read",
   sql: `
-    select id, application_id, created_by, created_at from application_keys
+    select ${COLUMNS} from application_keys
     where tenant_id = :tenant and application_id = :application_id order by created_at, id`,
   parameters: { application_id: uuid((id) => id) },
   sortKey: (id) => id,
@@ -62,19 +64,11 @@ export interface ApplicationKeyListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listApplicationKeyRows = definePage<ApplicationKeyListing, ApplicationKeyRow>({
-  table: "application_keys",
-  sortKey: ({ applicationId }) => applicationId,
-  pair(sql, tenantId, listing) {
-    const wanted = sql`tenant_id = ${tenantId} and application_id = ${listing.applicationId}`;
-    return {
-      total: sql`select count(*) as total from application_keys where ${wanted}`,
-      rows: sql`
-        select id, application_id, created_by, created_at from application_keys where ${wanted}
-        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-    };
-  },
-});
+export const listApplicationKeyRows = defineList<ApplicationKeyListing, ApplicationKeyRow>(
+  "application_keys",
+  COLUMNS,
+  (sql, listing) => sql`and application_id = ${listing.applicationId}`,
+);
 
 export interface KeyPlace {
   readonly applicationId: Uuid;
@@ -89,7 +83,7 @@ const PLACE = {
 export const readApplicationKey = readRow<KeyPlace, ApplicationKeyRow>({
   table: "application_keys",
   sql: `
-    select id, application_id, created_by, created_at from application_keys
+    select ${COLUMNS} from application_keys
     where tenant_id = :tenant and application_id = :application_id and id = :id`,
   parameters: PLACE,
   sortKey: ({ id }) => id,

@@ -2,7 +2,8 @@ import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import { byteaArray } from "../statements/parameters.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
+import { defineHasRow, defineInsert, defineRow } from "../statements/row-statements.js";
+import { defineStatement } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 /** The columns that say whose a session is, and when it expires. */
@@ -20,28 +21,15 @@ export interface SessionColumns {
 
 export type NewSession = Omit<SessionColumns, "authorized_by">;
 
-export const insertSession = defineWrite<NewSession>({
-  table: "sessions",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inSizes(inputs, (piece) => {
-      const rows = piece.map((input) => ({ tenant_id: tenantId, created_at: at, ...input }));
-      return sql`insert into sessions ${sql(rows)}`;
-    }),
-});
+export const insertSession = defineInsert<NewSession>("sessions");
 
-export const findSessionByNonce = defineStatement<Buffer, SessionColumns | null, SessionColumns>({
-  table: "sessions",
-  kind: "read",
-  sortKey: (hash) => hash.toString("hex"),
-  queries: (sql, tenantId, hashes, at) =>
-    hashes.map(
-      (hash) => sql`
-        select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights from sessions
-        where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isUnexpired(sql, "expires_at", at)}`,
-    ),
-  answers: (rows) => rows.map(([row]) => row ?? null),
-});
+export const findSessionByNonce = defineRow<Buffer, SessionColumns>(
+  "read",
+  "sessions",
+  (sql, tenantId, hash, at) => sql`
+    select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights from sessions
+    where tenant_id = ${tenantId} and nonce_hash = ${hash} and ${isUnexpired(sql, "expires_at", at)}`,
+);
 
 export interface SessionAuthorization {
   readonly id: Uuid;
@@ -54,19 +42,14 @@ export interface SessionAuthorization {
 }
 
 /** Gives a session its rights, once. Returns false if it already had them. */
-export const authorizeSession = defineStatement<SessionAuthorization, boolean, unknown>({
-  table: "sessions",
-  kind: "write",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, permissions, rules, rights, authorized_by, expires_at }) => sql`
-        update sessions set permissions = ${[...permissions]}::text[], rules = ${sql.json([...rules])},
-          rights = ${rights}, authorized_by = ${authorized_by}, expires_at = ${expires_at}
-        where tenant_id = ${tenantId} and id = ${id} and authorized_by is null returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const authorizeSession = defineHasRow<SessionAuthorization>(
+  "write",
+  "sessions",
+  (sql, tenantId, { id, permissions, rules, rights, authorized_by, expires_at }) => sql`
+    update sessions set permissions = ${[...permissions]}::text[], rules = ${sql.json([...rules])},
+      rights = ${rights}, authorized_by = ${authorized_by}, expires_at = ${expires_at}
+    where tenant_id = ${tenantId} and id = ${id} and authorized_by is null returning 1`,
+);
 
 /** The rights of a session key: its own, limited by its authorizer's current rights. */
 export interface SessionRow extends SessionColumns {

@@ -1,5 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineRows } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 import type { NewApplicationKey } from "./application-keys.js";
 import type { RightsColumns } from "./applications.js";
@@ -12,54 +12,37 @@ import type { SessionColumns } from "./sessions.js";
 
 export type UnsealedApplication = RightsColumns & { readonly id: Uuid };
 
-export const lockUnsealedApplications = defineStatement<"all", readonly UnsealedApplication[], UnsealedApplication>({
-  table: "applications",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      () => sql`
-        select id, type, name, permissions, rules, definition from applications
-        where tenant_id = ${tenantId} and definition is null order by id for update`,
-    ),
-  answers: (rows) => rows,
-});
+export const lockUnsealedApplications = defineRows<"all", UnsealedApplication>(
+  "write",
+  "applications",
+  (sql, tenantId) => sql`
+    select id, type, name, permissions, rules, definition from applications
+    where tenant_id = ${tenantId} and definition is null order by id for update`,
+);
 
-export const putDefinition = defineWrite<UnsealedApplication>({
-  table: "applications",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, name, permissions, rules, definition }) => sql`
-        update applications set name = ${name}, permissions = ${[...permissions]}::text[],
-          rules = ${sql.json([...rules])}, definition = ${definition}
-        where tenant_id = ${tenantId} and id = ${id}`,
-    ),
-});
+export const putDefinition = defineChange<UnsealedApplication>(
+  "applications",
+  (sql, tenantId, { id, name, permissions, rules, definition }) => sql`
+    update applications set name = ${name}, permissions = ${[...permissions]}::text[],
+      rules = ${sql.json([...rules])}, definition = ${definition}
+    where tenant_id = ${tenantId} and id = ${id}`,
+);
 
 export type UnsealedKey = Omit<NewApplicationKey, "created_by">;
 
-export const lockUnsealedKeys = defineStatement<"all", readonly UnsealedKey[], UnsealedKey>({
-  table: "application_keys",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      () => sql`
-        select id, application_id, key_hash, proof from application_keys
-        where tenant_id = ${tenantId} and proof is null order by id for update`,
-    ),
-  answers: (rows) => rows,
-});
+export const lockUnsealedKeys = defineRows<"all", UnsealedKey>(
+  "write",
+  "application_keys",
+  (sql, tenantId) => sql`
+    select id, application_id, key_hash, proof from application_keys
+    where tenant_id = ${tenantId} and proof is null order by id for update`,
+);
 
-export const putProof = defineWrite<Pick<UnsealedKey, "id" | "proof">>({
-  table: "application_keys",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, proof }) => sql`update application_keys set proof = ${proof} where tenant_id = ${tenantId} and id = ${id}`,
-    ),
-});
+export const putProof = defineChange<Pick<UnsealedKey, "id" | "proof">>(
+  "application_keys",
+  (sql, tenantId, { id, proof }) =>
+    sql`update application_keys set proof = ${proof} where tenant_id = ${tenantId} and id = ${id}`,
+);
 
 export interface UnsealedSession extends SessionColumns {
   readonly permissions: RightsColumns["permissions"] | null;
@@ -67,27 +50,18 @@ export interface UnsealedSession extends SessionColumns {
 }
 
 /** Unexpired sessions. */
-export const lockUnsealedSessions = defineStatement<"all", readonly UnsealedSession[], UnsealedSession>({
-  table: "sessions",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      () => sql`
-        select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights, permissions, rules
-        from sessions where tenant_id = ${tenantId} and rights is null and ${isUnexpired(sql, "expires_at", at)}
-        order by id for update`,
-    ),
-  answers: (rows) => rows,
-});
+export const lockUnsealedSessions = defineRows<"all", UnsealedSession>(
+  "write",
+  "sessions",
+  (sql, tenantId, _, at) => sql`
+    select id, key_hash, nonce_hash, application_id, authorized_by, expires_at, rights, permissions, rules
+    from sessions where tenant_id = ${tenantId} and rights is null and ${isUnexpired(sql, "expires_at", at)}
+    order by id for update`,
+);
 
-export const putSessionRights = defineWrite<Pick<UnsealedSession, "id" | "rights">>({
-  table: "sessions",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, rights }) => sql`
-        update sessions set rights = ${rights}, permissions = '{}', rules = '[]'
-        where tenant_id = ${tenantId} and id = ${id}`,
-    ),
-});
+export const putSessionRights = defineChange<Pick<UnsealedSession, "id" | "rights">>(
+  "sessions",
+  (sql, tenantId, { id, rights }) => sql`
+    update sessions set rights = ${rights}, permissions = '{}', rules = '[]'
+    where tenant_id = ${tenantId} and id = ${id}`,
+);

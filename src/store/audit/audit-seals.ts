@@ -1,5 +1,6 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { LogDueKind, StampDueKind } from "../jobs/due.js";
+import { defineRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
@@ -97,17 +98,12 @@ export const readLastSigned = defineStatement<"last", string | null, { readonly 
 });
 
 /** The entry with a number. */
-export const readSeal = defineStatement<number, SealRow | null, SealRow>({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: String,
-  queries: (sql, tenantId, numbers) =>
-    numbers.map(
-      (number) => sql`
-        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
-    ),
-  answers: (rows) => rows.map(([row]) => row ?? null),
-});
+export const readSeal = defineRow<number, SealRow>(
+  "read",
+  "audit_seals",
+  (sql, tenantId, number) => sql`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} and number = ${number}`,
+);
 
 /** The latest attestation of a tenant, from the vault's own chain. */
 export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow>({

@@ -1,4 +1,5 @@
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineRows } from "../statements/row-statements.js";
+import { defineStatement } from "../statements/statement.js";
 import { SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
 import type { RawLogRow } from "./raw-log.js";
 
@@ -41,36 +42,23 @@ export const readSinkPositions = defineStatement<"all", ReadonlyMap<string, Sink
   },
 });
 
-export const saveSinkPosition = defineWrite<{ readonly sink: string; readonly position: SinkPosition }>({
-  table: "audit_sinks",
-  sortKey: ({ sink }) => sink,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ sink, position: { number, row, sentUntil } }) => sql`
-        insert into audit_sinks (tenant_id, sink, number, row_micros, row_id, sent_until)
-        values (${tenantId}, ${sink}, ${number}, ${row?.micros ?? null}::text::bigint, ${row?.id ?? null}::uuid, ${sentUntil})
-        on conflict (tenant_id, sink) do update set number = excluded.number, row_micros = excluded.row_micros,
-          row_id = excluded.row_id, sent_until = excluded.sent_until`,
-    ),
-});
+export const saveSinkPosition = defineChange<{ readonly sink: string; readonly position: SinkPosition }>(
+  "audit_sinks",
+  (sql, tenantId, { sink, position: { number, row, sentUntil } }) => sql`
+    insert into audit_sinks (tenant_id, sink, number, row_micros, row_id, sent_until)
+    values (${tenantId}, ${sink}, ${number}, ${row?.micros ?? null}::text::bigint, ${row?.id ?? null}::uuid, ${sentUntil})
+    on conflict (tenant_id, sink) do update set number = excluded.number, row_micros = excluded.row_micros,
+      row_id = excluded.row_id, sent_until = excluded.sent_until`,
+);
 
 /** The first entries of the chain after a number. */
-export const readSealsAfter = defineStatement<
-  { readonly number: number; readonly limit: number },
-  readonly SealRow[],
-  SealRow
->({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: ({ number }) => String(number),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ number, limit }) => sql`
-        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
-        where tenant_id = ${tenantId} and number > ${number} order by number limit ${limit}`,
-    ),
-  answers: (rows) => rows,
-});
+export const readSealsAfter = defineRows<{ readonly number: number; readonly limit: number }, SealRow>(
+  "read",
+  "audit_seals",
+  (sql, tenantId, { number, limit }) => sql`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+    where tenant_id = ${tenantId} and number > ${number} order by number limit ${limit}`,
+);
 
 /** The first entries of the vault's own chain after a number, without attestations. */
 export const readVaultEntriesAfter = defineStatement<
@@ -92,15 +80,10 @@ export const readVaultEntriesAfter = defineStatement<
 });
 
 /** Entries after a number that record where the log's time was set back. */
-export const readSetBacksAfter = defineStatement<number, readonly SealRow[], SealRow>({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: String,
-  queries: (sql, tenantId, numbers) =>
-    numbers.map(
-      (number) => sql`
-        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
-        where tenant_id = ${tenantId} and kind = 'set_back' and number > ${number} order by number`,
-    ),
-  answers: (rows) => rows,
-});
+export const readSetBacksAfter = defineRows<number, SealRow>(
+  "read",
+  "audit_seals",
+  (sql, tenantId, number) => sql`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+    where tenant_id = ${tenantId} and kind = 'set_back' and number > ${number} order by number`,
+);

@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineRows } from "../statements/row-statements.js";
+import { defineWrite } from "../statements/statement.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 /** A failed run of a tenant's code. */
@@ -36,28 +37,21 @@ export const insertFailedRun = defineWrite<NewFailedRun>({
 });
 
 /** The unexpired runs of a reactor or proxy, newest first. */
-export const listFailedRuns = defineStatement<Uuid, readonly FailedRunRow[], FailedRunRow>({
-  table: "failed_runs",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids, at) =>
-    ids.map(
-      (id) => sql`
-        select id, record, created_at from failed_runs
-        where tenant_id = ${tenantId} and function_id = ${id} and ${isUnexpired(sql, "expires_at", at)}
-        order by created_at desc, id desc limit ${FAILED_RUNS_KEPT}`,
-    ),
-  answers: (rows) => rows,
-});
+export const listFailedRuns = defineRows<Uuid, FailedRunRow>(
+  "read",
+  "failed_runs",
+  (sql, tenantId, id, at) => sql`
+    select id, record, created_at from failed_runs
+    where tenant_id = ${tenantId} and function_id = ${id} and ${isUnexpired(sql, "expires_at", at)}
+    order by created_at desc, id desc limit ${FAILED_RUNS_KEPT}`,
+);
 
 /** Deletes the failed runs of a deleted reactor or proxy. */
-export const deleteFailedRuns = defineWrite<Uuid>({
-  table: "failed_runs",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`delete from failed_runs where tenant_id = ${tenantId} and function_id = any(${[...ids]}::uuid[])`,
-  ],
-});
+export const deleteFailedRuns = defineChange<Uuid>(
+  "failed_runs",
+  (sql, tenantId, functionId) =>
+    sql`delete from failed_runs where tenant_id = ${tenantId} and function_id = ${functionId}`,
+);
 
 /** Deletes expired failed runs. */
 export const deleteDueFailedRuns = defineRemoval("failed_runs", "expires_at");

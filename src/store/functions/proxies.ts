@@ -1,10 +1,11 @@
 import type { Uuid } from "../../base/ids.js";
-import { offsetOf, type PageRequest } from "../../base/page.js";
-import { definePage } from "../statements/counted-page.js";
+import type { PageRequest } from "../../base/page.js";
+import { defineList, isAnyOf } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
 import { uuid } from "../statements/parameter.js";
 import { byteaArray } from "../statements/parameters.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineDelete, defineHasRow, defineInsert, defineRead } from "../statements/row-statements.js";
+import { defineStatement } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
 export interface ProxyRow {
@@ -32,26 +33,9 @@ export interface NewProxy extends ProxyColumns {
 const COLUMNS =
   "id, name, label, definition, application_id, require_auth, revision, created_by, created_at, modified_by, modified_at";
 
-export const insertProxy = defineWrite<NewProxy>({
-  table: "proxies",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, revision: 1, created_at: at, ...input };
-      return sql`insert into proxies ${sql(row)}`;
-    }),
-});
+export const insertProxy = defineInsert<NewProxy>("proxies", { revision: 1 });
 
-export const readProxy = defineStatement<Uuid, ProxyRow | null, ProxyRow>({
-  table: "proxies",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`
-      select ${sql.unsafe(COLUMNS)} from proxies where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
-});
+export const readProxy = defineRead<ProxyRow>("proxies", COLUMNS);
 
 /** The same, locked until the transaction ends. */
 export const lockProxy = lockedRead("proxies", { id: uuid((id: Uuid) => id) }, readProxy);
@@ -87,20 +71,9 @@ export interface ProxyListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listProxyRows = definePage<ProxyListing, ProxyRow>({
-  table: "proxies",
-  sortKey: () => "",
-  pair(sql, tenantId, listing) {
-    const wanted = sql`
-      tenant_id = ${tenantId} ${listing.ids.length > 0 ? sql`and id = any(${[...listing.ids]}::uuid[])` : sql``}`;
-    return {
-      total: sql`select count(*) as total from proxies where ${wanted}`,
-      rows: sql`
-        select ${sql.unsafe(COLUMNS)} from proxies where ${wanted}
-        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-    };
-  },
-});
+export const listProxyRows = defineList<ProxyListing, ProxyRow>("proxies", COLUMNS, (sql, listing) =>
+  isAnyOf(sql, "id", listing.ids),
+);
 
 export interface ProxyChange extends ProxyColumns {
   readonly revision: number;
@@ -108,26 +81,14 @@ export interface ProxyChange extends ProxyColumns {
 }
 
 /** Returns whether the proxy was unchanged since it was read. */
-export const updateProxy = defineStatement<ProxyChange, boolean, unknown>({
-  table: "proxies",
-  kind: "write",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes, at) =>
-    changes.map(
-      ({ id, name, label, definition, application_id, require_auth, revision, modified_by }) => sql`
-        update proxies set name = ${name}, label = ${label}, definition = ${definition}, application_id = ${application_id},
-          require_auth = ${require_auth}, modified_by = ${modified_by}, modified_at = ${at}, revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const updateProxy = defineHasRow<ProxyChange>(
+  "write",
+  "proxies",
+  (sql, tenantId, { id, name, label, definition, application_id, require_auth, revision, modified_by }, at) => sql`
+    update proxies set name = ${name}, label = ${label}, definition = ${definition}, application_id = ${application_id},
+      require_auth = ${require_auth}, modified_by = ${modified_by}, modified_at = ${at}, revision = revision + 1
+    where tenant_id = ${tenantId} and id = ${id} and revision = ${revision} returning 1`,
+);
 
 /** Returns whether it existed. */
-export const deleteProxyRow = defineStatement<Uuid, boolean, unknown>({
-  table: "proxies",
-  kind: "write",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map((id) => sql`delete from proxies where tenant_id = ${tenantId} and id = ${id} returning 1`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const deleteProxyRow = defineDelete("proxies");

@@ -4,7 +4,7 @@ import { offsetOf, type PageRequest } from "../../base/page.js";
 import type { Sql } from "../postgres/connect.js";
 import { definePage } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
-import { defineStatement } from "../statements/statement.js";
+import { defineDelete, defineHasRow, defineRow } from "../statements/row-statements.js";
 
 /** A stored formula: the tenant's own is sealed, an official one readable. */
 export interface FormulaRow {
@@ -29,68 +29,50 @@ export interface FormulaDraftRow {
 }
 
 /** Returns whether the id was free. */
-export const insertFormula = defineStatement<FormulaDraftRow, boolean, { readonly id: Uuid }>({
-  table: "reactor_formulas",
-  kind: "write",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, drafts, at) =>
-    drafts.map((draft) => {
-      const row = { tenant_id: tenantId, revision: 1, created_at: at, ...draft };
-      return sql`insert into reactor_formulas ${sql(row)} on conflict do nothing returning id`;
-    }),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const insertFormula = defineHasRow<FormulaDraftRow>(
+  "write",
+  "reactor_formulas",
+  (sql, tenantId, row, at) => sql`
+    insert into reactor_formulas ${sql({ tenant_id: tenantId, revision: 1, created_at: at, ...row })}
+    on conflict do nothing returning 1`,
+);
 
 /** A formula of the tenant, or an official one. */
-export const readFormula = defineStatement<Uuid, FormulaRow | null, FormulaRow>({
-  table: "reactor_formulas",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map(
-      (id) => sql`
-        select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
-        from reactor_formulas where tenant_id = ${tenantId} and id = ${id}
-        union all
-        select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas where id = ${id}
-        limit 1`,
-    ),
-  answers: (rows) => rows.map(([row]) => row ?? null),
-});
+export const readFormula = defineRow<Uuid, FormulaRow>(
+  "read",
+  "reactor_formulas",
+  (sql, tenantId, id) => sql`
+    select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+    from reactor_formulas where tenant_id = ${tenantId} and id = ${id}
+    union all
+    select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas where id = ${id}
+    limit 1`,
+);
 
 /** Returns whether the tenant has the formula. If so, it cannot be deleted until the transaction ends. */
-export const lockFormula = defineStatement<Uuid, boolean, unknown>({
-  table: "reactor_formulas",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map((id) => sql`select 1 from reactor_formulas where tenant_id = ${tenantId} and id = ${id} for key share`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const lockFormula = defineHasRow<Uuid>(
+  "read",
+  "reactor_formulas",
+  (sql, tenantId, id) => sql`select 1 from reactor_formulas where tenant_id = ${tenantId} and id = ${id} for key share`,
+);
 
 /** Names of the official formulas and the tenant's own, newest first. */
 export const namesOfFormulas = defineNames("reactor_formulas");
 
 /** A page of official formulas and the tenant's own, newest first. */
-export const listFormulaRows = definePage<PageRequest, FormulaRow>({
-  table: "reactor_formulas",
-  sortKey: () => "",
-  pair(sql, tenantId, listing) {
-    return {
-      total: sql`
-        select (select count(*) from reactor_formulas where tenant_id = ${tenantId})
-          + (select count(*) from official_formulas) as total`,
-      rows: sql`
-        select * from (
-          select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
-          from reactor_formulas where tenant_id = ${tenantId}
-          union all
-          select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas
-        ) formulas
-        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-    };
-  },
-});
+export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_formulas", (sql, tenantId, listing) => ({
+  total: sql`
+    select (select count(*) from reactor_formulas where tenant_id = ${tenantId})
+      + (select count(*) from official_formulas) as total`,
+  rows: sql`
+    select * from (
+      select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+      from reactor_formulas where tenant_id = ${tenantId}
+      union all
+      select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas
+    ) formulas
+    order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+}));
 
 export interface FormulaChange {
   readonly id: Uuid;
@@ -101,39 +83,24 @@ export interface FormulaChange {
 }
 
 /** Returns whether the tenant has the formula. */
-export const updateFormula = defineStatement<FormulaChange, boolean, unknown>({
-  table: "reactor_formulas",
-  kind: "write",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes, at) =>
-    changes.map(
-      ({ id, name, label, definition, modified_by }) => sql`
-        update reactor_formulas set name = ${name}, label = ${label}, definition = ${definition}, modified_by = ${modified_by},
-          modified_at = ${at}, revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${id} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const updateFormula = defineHasRow<FormulaChange>(
+  "write",
+  "reactor_formulas",
+  (sql, tenantId, { id, name, label, definition, modified_by }, at) => sql`
+    update reactor_formulas set name = ${name}, label = ${label}, definition = ${definition}, modified_by = ${modified_by},
+      modified_at = ${at}, revision = revision + 1
+    where tenant_id = ${tenantId} and id = ${id} returning 1`,
+);
 
 /** Returns whether the tenant had the formula. */
-export const deleteFormula = defineStatement<Uuid, boolean, unknown>({
-  table: "reactor_formulas",
-  kind: "write",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map((id) => sql`delete from reactor_formulas where tenant_id = ${tenantId} and id = ${id} returning 1`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const deleteFormula = defineDelete("reactor_formulas");
 
 /** Whether any reactor uses the formula. */
-export const formulaInUse = defineStatement<Uuid, boolean, unknown>({
-  table: "reactors",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map((id) => sql`select 1 from reactors where tenant_id = ${tenantId} and formula_id = ${id} limit 1`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const formulaInUse = defineHasRow<Uuid>(
+  "read",
+  "reactors",
+  (sql, tenantId, id) => sql`select 1 from reactors where tenant_id = ${tenantId} and formula_id = ${id} limit 1`,
+);
 
 export interface OfficialFormula {
   readonly id: Uuid;

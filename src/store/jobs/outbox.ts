@@ -1,5 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineHasRow, defineRows } from "../statements/row-statements.js";
+import { defineWrite } from "../statements/statement.js";
 
 export interface MessageRow {
   readonly id: Uuid;
@@ -34,44 +35,32 @@ export interface MessageClaim {
 }
 
 /** Takes due messages that no replica is sending. */
-export const claimMessages = defineStatement<MessageClaim, readonly MessageRow[], MessageRow>({
-  table: "outbox",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, claims, at) =>
-    claims.map(
-      ({ limit, seconds }) => sql`
-        update outbox set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1
-        where tenant_id = ${tenantId} and id = any(array(
-          select id from outbox
-          where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
-          order by due_at limit ${limit} for update skip locked))
-        returning id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim`,
-    ),
-  answers: (rows) => rows,
-});
+export const claimMessages = defineRows<MessageClaim, MessageRow>(
+  "write",
+  "outbox",
+  (sql, tenantId, { limit, seconds }, at) => sql`
+    update outbox set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1
+    where tenant_id = ${tenantId} and id = any(array(
+      select id from outbox
+      where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
+      order by due_at limit ${limit} for update skip locked))
+    returning id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim`,
+);
 
 /** Releases a message until its next attempt, unless another replica has taken it since. */
-export const postponeMessage = defineWrite<Pick<MessageRow, "id" | "claim" | "attempts"> & { readonly due_at: Date }>({
-  table: "outbox",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, claim, attempts, due_at }) => sql`
-        update outbox set attempts = ${attempts}, due_at = ${due_at}, lease_until = null
-        where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
-    ),
-});
+export const postponeMessage = defineChange<Pick<MessageRow, "id" | "claim" | "attempts"> & { readonly due_at: Date }>(
+  "outbox",
+  (sql, tenantId, { id, claim, attempts, due_at }) => sql`
+    update outbox set attempts = ${attempts}, due_at = ${due_at}, lease_until = null
+    where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+);
 
 /** Deletes a message that was sent, or never will be. */
-export const deleteMessage = defineWrite<Pick<MessageRow, "id" | "claim">>({
-  table: "outbox",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, claim }) => sql`delete from outbox where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
-    ),
-});
+export const deleteMessage = defineChange<Pick<MessageRow, "id" | "claim">>(
+  "outbox",
+  (sql, tenantId, { id, claim }) =>
+    sql`delete from outbox where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
+);
 
 /** Deletes all messages about an invitation. */
 export const deleteMessagesOf = defineWrite<Uuid>({
@@ -84,11 +73,8 @@ export const deleteMessagesOf = defineWrite<Uuid>({
 });
 
 /** Whether an unsent message is due before a time. */
-export const hasMessagesDue = defineStatement<Date, boolean, unknown>({
-  table: "outbox",
-  kind: "read",
-  sortKey: (until) => until.toISOString(),
-  queries: (sql, tenantId, times) =>
-    times.map((until) => sql`select 1 from outbox where tenant_id = ${tenantId} and due_at < ${until} limit 1`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const hasMessagesDue = defineHasRow<Date>(
+  "read",
+  "outbox",
+  (sql, tenantId, until) => sql`select 1 from outbox where tenant_id = ${tenantId} and due_at < ${until} limit 1`,
+);

@@ -1,6 +1,13 @@
 import type { Uuid } from "../../base/ids.js";
 import { uuid } from "../statements/parameter.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import {
+  defineChange,
+  defineDelete,
+  defineHasRow,
+  defineInsert,
+  defineRead,
+  defineRows,
+} from "../statements/row-statements.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
 export type ConnectionStatus = "pending" | "available" | "failed";
@@ -22,128 +29,76 @@ export interface ConnectionRow {
 
 export type NewConnection = Omit<ConnectionRow, "revision"> & { readonly created_by: Uuid };
 
-export const insertConnection = defineWrite<NewConnection>({
-  table: "connections",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, revision: 1, created_at: at, ...input };
-      return sql`insert into connections ${sql(row)}`;
-    }),
-});
+export const insertConnection = defineInsert<NewConnection>("connections", { revision: 1 });
 
 const COLUMNS =
   "id, formula_id, display_name, label, fields, accepted_countries, accepted_currencies, active, status, checks, check_due_at, revision";
 
-export const readConnection = defineStatement<Uuid, ConnectionRow | null, ConnectionRow>({
-  table: "connections",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`
-      select ${sql.unsafe(COLUMNS)} from connections
-      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
-});
+export const readConnection = defineRead<ConnectionRow>("connections", COLUMNS);
 
 /** The same, locked until the transaction ends. */
 export const lockConnection = lockedRead("connections", { id: uuid((id: Uuid) => id) }, readConnection);
 
 /** All connections of a tenant, newest first. */
-export const listConnectionRows = defineStatement<"all", readonly ConnectionRow[], ConnectionRow>({
-  table: "connections",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      () => sql`
-        select ${sql.unsafe(COLUMNS)} from connections where tenant_id = ${tenantId}
-        order by created_at desc, id desc`,
-    ),
-  answers: (rows) => rows,
-});
+export const listConnectionRows = defineRows<"all", ConnectionRow>(
+  "read",
+  "connections",
+  (sql, tenantId) => sql`
+    select ${sql.unsafe(COLUMNS)} from connections where tenant_id = ${tenantId}
+    order by created_at desc, id desc`,
+);
 
 /** Connections whose credentials must be checked now. */
-export const listDueChecks = defineStatement<"due", readonly ConnectionRow[], ConnectionRow>({
-  table: "connections",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      () => sql`
-        select ${sql.unsafe(COLUMNS)} from connections
-        where tenant_id = ${tenantId} and check_due_at <= ${at} order by check_due_at limit 20`,
-    ),
-  answers: (rows) => rows,
-});
+export const listDueChecks = defineRows<"due", ConnectionRow>(
+  "read",
+  "connections",
+  (sql, tenantId, _, at) => sql`
+    select ${sql.unsafe(COLUMNS)} from connections
+    where tenant_id = ${tenantId} and check_due_at <= ${at} order by check_due_at limit 20`,
+);
 
 /** Whether a credentials check is due before a time. */
-export const hasChecksDue = defineStatement<Date, boolean, unknown>({
-  table: "connections",
-  kind: "read",
-  sortKey: (until) => until.toISOString(),
-  queries: (sql, tenantId, times) =>
-    times.map(
-      (until) => sql`select 1 from connections where tenant_id = ${tenantId} and check_due_at < ${until} limit 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const hasChecksDue = defineHasRow<Date>(
+  "read",
+  "connections",
+  (sql, tenantId, until) =>
+    sql`select 1 from connections where tenant_id = ${tenantId} and check_due_at < ${until} limit 1`,
+);
 
 export type ConnectionChange = ConnectionRow & { readonly modified_by: Uuid };
 
 /** Returns whether the connection was unchanged since it was read. */
-export const updateConnection = defineStatement<ConnectionChange, boolean, unknown>({
-  table: "connections",
-  kind: "write",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes, at) =>
-    changes.map(
-      (change) => sql`
-        update connections set formula_id = ${change.formula_id}, display_name = ${change.display_name},
-          label = ${change.label}, fields = ${change.fields}, accepted_countries = ${change.accepted_countries},
-          accepted_currencies = ${change.accepted_currencies}, active = ${change.active}, status = ${change.status},
-          checks = ${change.checks}, check_due_at = ${change.check_due_at}, modified_by = ${change.modified_by},
-          modified_at = ${at}, revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${change.id} and revision = ${change.revision} returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const updateConnection = defineHasRow<ConnectionChange>(
+  "write",
+  "connections",
+  (sql, tenantId, change, at) => sql`
+    update connections set formula_id = ${change.formula_id}, display_name = ${change.display_name},
+      label = ${change.label}, fields = ${change.fields}, accepted_countries = ${change.accepted_countries},
+      accepted_currencies = ${change.accepted_currencies}, active = ${change.active}, status = ${change.status},
+      checks = ${change.checks}, check_due_at = ${change.check_due_at}, modified_by = ${change.modified_by},
+      modified_at = ${at}, revision = revision + 1
+    where tenant_id = ${tenantId} and id = ${change.id} and revision = ${change.revision} returning 1`,
+);
 
 export type CheckResult = Pick<ConnectionRow, "id" | "status" | "checks" | "check_due_at" | "revision">;
 
 /** Stores the result of a credentials check if the connection is unchanged since the check began. */
-export const noteCheck = defineWrite<CheckResult>({
-  table: "connections",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, results) =>
-    results.map(
-      ({ id, status, checks, check_due_at, revision }) => sql`
-        update connections set status = ${status}, checks = ${checks}, check_due_at = ${check_due_at}
-        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
-    ),
-});
+export const noteCheck = defineChange<CheckResult>(
+  "connections",
+  (sql, tenantId, { id, status, checks, check_due_at, revision }) => sql`
+    update connections set status = ${status}, checks = ${checks}, check_due_at = ${check_due_at}
+    where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
+);
 
 /** Returns whether it existed. */
-export const deleteConnectionRow = defineStatement<Uuid, boolean, unknown>({
-  table: "connections",
-  kind: "write",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map((id) => sql`delete from connections where tenant_id = ${tenantId} and id = ${id} returning 1`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const deleteConnectionRow = defineDelete("connections");
 
 /**
  * Marks the credentials as failed after a payment found that they do not work, if the connection is unchanged since.
  */
-export const markCredentialsFailed = defineWrite<Pick<ConnectionRow, "id" | "revision">>({
-  table: "connections",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, revision }) => sql`
-        update connections set status = 'failed', check_due_at = null
-        where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
-    ),
-});
+export const markCredentialsFailed = defineChange<Pick<ConnectionRow, "id" | "revision">>(
+  "connections",
+  (sql, tenantId, { id, revision }) => sql`
+    update connections set status = 'failed', check_due_at = null
+    where tenant_id = ${tenantId} and id = ${id} and revision = ${revision}`,
+);

@@ -1,9 +1,10 @@
 import type { Uuid } from "../../base/ids.js";
-import { offsetOf, type PageRequest } from "../../base/page.js";
+import type { PageRequest } from "../../base/page.js";
 import { boundWrite } from "../statements/bound-statement.js";
-import { definePage } from "../statements/counted-page.js";
+import { defineList } from "../statements/counted-page.js";
 import { bytes, text, time, uuid } from "../statements/parameter.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
+import { defineStatement } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
 export interface PaymentRow {
@@ -30,34 +31,23 @@ const COLUMNS =
 const LEASE_SECONDS = 45;
 
 /** Inserts a payment, leased to this process. */
-export const insertPayment = defineWrite<Omit<PaymentRow, "created_at" | "revision">>({
-  table: "payments",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      (row) => sql`
-        insert into payments (tenant_id, id, connection_id, token_id, containers, status, external_term, provider_id,
-          record, revision, due_at, lease_until, created_at)
-        values (${tenantId}, ${row.id}, ${row.connection_id}, ${row.token_id}, ${row.containers}, ${row.status},
-          ${row.external_term}, ${row.provider_id}, ${row.record}, 1, ${row.due_at},
-          now() + ${LEASE_SECONDS} * interval '1 second', ${at})`,
-    ),
-});
+export const insertPayment = defineChange<Omit<PaymentRow, "created_at" | "revision">>(
+  "payments",
+  (sql, tenantId, row, at) => sql`
+    insert into payments (tenant_id, id, connection_id, token_id, containers, status, external_term, provider_id,
+      record, revision, due_at, lease_until, created_at)
+    values (${tenantId}, ${row.id}, ${row.connection_id}, ${row.token_id}, ${row.containers}, ${row.status},
+      ${row.external_term}, ${row.provider_id}, ${row.record}, 1, ${row.due_at},
+      now() + ${LEASE_SECONDS} * interval '1 second', ${at})`,
+);
 
 /** A payment, and whether a process works on it. */
 export type LeasedPaymentRow = PaymentRow & { readonly leased: boolean };
 
-export const readPayment = defineStatement<Uuid, LeasedPaymentRow | null, LeasedPaymentRow>({
-  table: "payments",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`
-      select ${sql.unsafe(COLUMNS)}, coalesce(lease_until > now(), false) as leased from payments
-      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
-});
+export const readPayment = defineRead<LeasedPaymentRow>(
+  "payments",
+  `${COLUMNS}, coalesce(lease_until > now(), false) as leased`,
+);
 
 /** Reads a payment, and locks it until the transaction ends. */
 export const lockPayment = lockedRead("payments", { id: uuid((id: Uuid) => id) }, readPayment);
@@ -113,32 +103,24 @@ function definePaymentUpdate(leaseUntil: string) {
 }
 
 /** Takes due payments that no process works on. */
-export const claimPayments = defineStatement<{ readonly limit: number }, readonly PaymentRow[], PaymentRow>({
-  table: "payments",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, claims, at) =>
-    claims.map(
-      ({ limit }) => sql`
-        update payments set lease_until = now() + ${LEASE_SECONDS} * interval '1 second', revision = revision + 1
-        where tenant_id = ${tenantId} and id = any(array(
-          select id from payments
-          where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
-          order by due_at limit ${limit} for update skip locked))
-        returning ${sql.unsafe(COLUMNS)}`,
-    ),
-  answers: (rows) => rows,
-});
+export const claimPayments = defineRows<{ readonly limit: number }, PaymentRow>(
+  "write",
+  "payments",
+  (sql, tenantId, { limit }, at) => sql`
+    update payments set lease_until = now() + ${LEASE_SECONDS} * interval '1 second', revision = revision + 1
+    where tenant_id = ${tenantId} and id = any(array(
+      select id from payments
+      where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
+      order by due_at limit ${limit} for update skip locked))
+    returning ${sql.unsafe(COLUMNS)}`,
+);
 
 /** Whether a payment has work due before a time. */
-export const hasPaymentsDue = defineStatement<Date, boolean, unknown>({
-  table: "payments",
-  kind: "read",
-  sortKey: (until) => until.toISOString(),
-  queries: (sql, tenantId, times) =>
-    times.map((until) => sql`select 1 from payments where tenant_id = ${tenantId} and due_at < ${until} limit 1`),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const hasPaymentsDue = defineHasRow<Date>(
+  "read",
+  "payments",
+  (sql, tenantId, until) => sql`select 1 from payments where tenant_id = ${tenantId} and due_at < ${until} limit 1`,
+);
 
 /** Payments whose token a caller may use. Undefined fields do not restrict. */
 export interface PaymentScope {
@@ -157,12 +139,9 @@ export interface PaymentListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listPaymentRows = definePage<PaymentListing, PaymentRow>({
-  table: "payments",
-  sortKey: () => "",
-  pair(sql, tenantId, listing) {
-    const { status, externalTerm, id, scopes } = listing;
-    const alternative = ({ tokenId, tokenIdPrefix, container, containerPrefix }: PaymentScope) => sql`
+export const listPaymentRows = defineList<PaymentListing, PaymentRow>("payments", COLUMNS, (sql, listing) => {
+  const { status, externalTerm, id, scopes } = listing;
+  const alternative = ({ tokenId, tokenIdPrefix, container, containerPrefix }: PaymentScope) => sql`
       (true
         ${tokenId === undefined ? sql`` : sql`and token_id = ${tokenId}`}
         ${tokenIdPrefix === undefined ? sql`` : sql`and starts_with(token_id, ${tokenIdPrefix})`}
@@ -172,18 +151,9 @@ export const listPaymentRows = definePage<PaymentListing, PaymentRow>({
             ? sql``
             : sql`and exists (select from unnest(containers) path where starts_with(path, ${containerPrefix}))`
         })`;
-    const visible = scopes?.reduce((one, scope) => sql`${one} or ${alternative(scope)}`, sql`false`);
-    const wanted = sql`
-      tenant_id = ${tenantId}
-      ${status === undefined ? sql`` : sql`and status = ${status}`}
+  const visible = scopes?.reduce((one, scope) => sql`${one} or ${alternative(scope)}`, sql`false`);
+  return sql`${status === undefined ? sql`` : sql`and status = ${status}`}
       ${externalTerm === undefined ? sql`` : sql`and external_term = ${externalTerm}`}
       ${id === undefined ? sql`` : sql`and id = ${id}`}
       ${visible ? sql`and (${visible})` : sql``}`;
-    return {
-      total: sql`select count(*) as total from payments where ${wanted}`,
-      rows: sql`
-        select ${sql.unsafe(COLUMNS)} from payments where ${wanted}
-        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-    };
-  },
 });

@@ -1,5 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineInsert, defineRead, defineRows } from "../statements/row-statements.js";
 
 export interface RefundRow {
   readonly id: Uuid;
@@ -8,50 +8,25 @@ export interface RefundRow {
   readonly created_at: Date;
 }
 
-export const insertRefund = defineWrite<Omit<RefundRow, "created_at">>({
-  table: "refunds",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, revision: 1, created_at: at, ...input };
-      return sql`insert into refunds ${sql(row)}`;
-    }),
-});
+const COLUMNS = "id, payment_id, record, created_at";
 
-export const readRefund = defineStatement<Uuid, RefundRow | null, RefundRow>({
-  table: "refunds",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`
-      select id, payment_id, record, created_at from refunds
-      where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
-  ],
-  answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
-});
+export const insertRefund = defineInsert<Omit<RefundRow, "created_at">>("refunds", { revision: 1 });
+
+export const readRefund = defineRead<RefundRow>("refunds", COLUMNS);
 
 /** All refunds of a payment, newest first. */
-export const listRefundRows = defineStatement<Uuid, readonly RefundRow[], RefundRow>({
-  table: "refunds",
-  kind: "read",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) =>
-    ids.map(
-      (id) => sql`
-        select id, payment_id, record, created_at from refunds
-        where tenant_id = ${tenantId} and payment_id = ${id} order by created_at desc, id desc`,
-    ),
-  answers: (rows) => rows,
-});
+export const listRefundRows = defineRows<Uuid, RefundRow>(
+  "read",
+  "refunds",
+  (sql, tenantId, id) => sql`
+    select ${sql.unsafe(COLUMNS)} from refunds
+    where tenant_id = ${tenantId} and payment_id = ${id} order by created_at desc, id desc`,
+);
 
 /** Written together with its payment, whose revision guards both. */
-export const updateRefund = defineWrite<Pick<RefundRow, "id" | "record">>({
-  table: "refunds",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, changes) =>
-    changes.map(
-      ({ id, record }) => sql`
-        update refunds set record = ${record}, revision = revision + 1
-        where tenant_id = ${tenantId} and id = ${id}`,
-    ),
-});
+export const updateRefund = defineChange<Pick<RefundRow, "id" | "record">>(
+  "refunds",
+  (sql, tenantId, { id, record }) => sql`
+    update refunds set record = ${record}, revision = revision + 1
+    where tenant_id = ${tenantId} and id = ${id}`,
+);

@@ -1,5 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineStatement, defineWrite } from "../statements/statement.js";
+import { defineChange, defineHasRow, defineRows } from "../statements/row-statements.js";
 
 /** A passkey of a member. */
 export interface PasskeyRow {
@@ -15,57 +15,37 @@ export interface PasskeyRow {
 export type NewPasskey = Omit<PasskeyRow, "created_at">;
 
 /** Inserts a passkey. Returns false if the tenant has its credential already. */
-export const insertPasskey = defineStatement<NewPasskey, boolean, unknown>({
-  table: "passkeys",
-  kind: "write",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map((input) => {
-      const row = { tenant_id: tenantId, created_at: at, ...input };
-      return sql`insert into passkeys ${sql(row)} on conflict do nothing returning 1`;
-    }),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const insertPasskey = defineHasRow<NewPasskey>(
+  "write",
+  "passkeys",
+  (sql, tenantId, row, at) => sql`
+    insert into passkeys ${sql({ tenant_id: tenantId, created_at: at, ...row })} on conflict do nothing returning 1`,
+);
 
 /** The passkeys of a member, oldest first. */
-export const listPasskeyRows = defineStatement<Uuid, readonly PasskeyRow[], PasskeyRow>({
-  table: "passkeys",
-  kind: "read",
-  sortKey: (memberId) => memberId,
-  queries: (sql, tenantId, memberIds) =>
-    memberIds.map(
-      (memberId) => sql`
-        select id, member_id, credential_hash, details, created_at, last_used_at from passkeys
-        where tenant_id = ${tenantId} and member_id = ${memberId} order by created_at, id`,
-    ),
-  answers: (rows) => rows,
-});
+export const listPasskeyRows = defineRows<Uuid, PasskeyRow>(
+  "read",
+  "passkeys",
+  (sql, tenantId, memberId) => sql`
+    select id, member_id, credential_hash, details, created_at, last_used_at from passkeys
+    where tenant_id = ${tenantId} and member_id = ${memberId} order by created_at, id`,
+);
 
 /** Replaces the details of a passkey. */
-export const updatePasskey = defineWrite<Pick<PasskeyRow, "id" | "details" | "last_used_at">>({
-  table: "passkeys",
-  sortKey: ({ id }) => id,
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ id, details, last_used_at }) => sql`
-        update passkeys set details = ${details}, last_used_at = ${last_used_at}
-        where tenant_id = ${tenantId} and id = ${id}`,
-    ),
-});
+export const updatePasskey = defineChange<Pick<PasskeyRow, "id" | "details" | "last_used_at">>(
+  "passkeys",
+  (sql, tenantId, { id, details, last_used_at }) => sql`
+    update passkeys set details = ${details}, last_used_at = ${last_used_at}
+    where tenant_id = ${tenantId} and id = ${id}`,
+);
 
-export const deletePasskeyRow = defineWrite<Uuid>({
-  table: "passkeys",
-  sortKey: (id) => id,
-  queries: (sql, tenantId, ids) => [
-    sql`delete from passkeys where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])`,
-  ],
-});
+export const deletePasskeyRow = defineChange<Uuid>(
+  "passkeys",
+  (sql, tenantId, id) => sql`delete from passkeys where tenant_id = ${tenantId} and id = ${id}`,
+);
 
 /** Deletes all passkeys of a member. */
-export const deletePasskeysOf = defineWrite<Uuid>({
-  table: "passkeys",
-  sortKey: (memberId) => memberId,
-  queries: (sql, tenantId, memberIds) => [
-    sql`delete from passkeys where tenant_id = ${tenantId} and member_id = any(${[...memberIds]}::uuid[])`,
-  ],
-});
+export const deletePasskeysOf = defineChange<Uuid>(
+  "passkeys",
+  (sql, tenantId, memberId) => sql`delete from passkeys where tenant_id = ${tenantId} and member_id = ${memberId}`,
+);

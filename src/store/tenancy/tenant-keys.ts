@@ -1,4 +1,5 @@
 import { type TenantId, VAULT } from "../../base/ids.js";
+import { defineChange, defineHasRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
 
 export interface TenantKeyRow {
@@ -60,31 +61,22 @@ export interface KeyVersionName {
 }
 
 /** Turns a current key into one that only opens. Returns whether it was current. */
-export const retireTenantKey = defineStatement<KeyVersionName, boolean, unknown>({
-  table: "tenant_keys",
-  kind: "write",
-  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
-  queries: (sql, tenantId, names) =>
-    names.map(
-      ({ purpose, version }) => sql`
-        update tenant_keys set state = 'retired'
-        where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and state = 'current'
-        returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const retireTenantKey = defineHasRow<KeyVersionName>(
+  "write",
+  "tenant_keys",
+  (sql, tenantId, { purpose, version }) => sql`
+    update tenant_keys set state = 'retired'
+    where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and state = 'current'
+    returning 1`,
+);
 
 /** Destroys the wrapped bytes of a key that no longer seals anything. */
-export const deleteRetiredTenantKey = defineWrite<KeyVersionName>({
-  table: "tenant_keys",
-  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
-  queries: (sql, tenantId, names) =>
-    names.map(
-      ({ purpose, version }) => sql`
-        delete from tenant_keys
-        where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and state = 'retired'`,
-    ),
-});
+export const deleteRetiredTenantKey = defineChange<KeyVersionName>(
+  "tenant_keys",
+  (sql, tenantId, { purpose, version }) => sql`
+    delete from tenant_keys
+    where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and state = 'retired'`,
+);
 
 export interface Rewrapping extends KeyVersionName {
   readonly from: Buffer;
@@ -93,27 +85,19 @@ export interface Rewrapping extends KeyVersionName {
 }
 
 /** Replaces a key with the same key wrapped again, unless another process was faster. */
-export const rewrapTenantKeyRow = defineWrite<Rewrapping>({
-  table: "tenant_keys",
-  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
-  queries: (sql, tenantId, rewrappings) =>
-    rewrappings.map(
-      ({ purpose, version, from, to, root_key_id }) => sql`
-        update tenant_keys set wrapped = ${to}, root_key_id = ${root_key_id}
-        where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and wrapped = ${from}`,
-    ),
-});
+export const rewrapTenantKeyRow = defineChange<Rewrapping>(
+  "tenant_keys",
+  (sql, tenantId, { purpose, version, from, to, root_key_id }) => sql`
+    update tenant_keys set wrapped = ${to}, root_key_id = ${root_key_id}
+    where tenant_id = ${tenantId} and purpose = ${purpose} and version = ${version} and wrapped = ${from}`,
+);
 
 /** Inserts a key. Leaves an existing one of that purpose and version unchanged. */
-export const insertTenantKeyIfMissing = defineWrite<TenantKeyRow>({
-  table: "tenant_keys",
-  sortKey: ({ purpose, version }) => `${purpose} ${version}`,
-  queries: (sql, tenantId, drafts, at) =>
-    drafts.map(
-      (draft) => sql`
-        insert into tenant_keys ${sql({ tenant_id: tenantId, created_at: at, ...draft })} on conflict do nothing`,
-    ),
-});
+export const insertTenantKeyIfMissing = defineChange<TenantKeyRow>(
+  "tenant_keys",
+  (sql, tenantId, draft, at) => sql`
+    insert into tenant_keys ${sql({ tenant_id: tenantId, created_at: at, ...draft })} on conflict do nothing`,
+);
 
 /** Destroys all keys of a tenant. What they sealed can never be opened again. */
 export const deleteTenantKeys = defineWrite<TenantId>({

@@ -9,14 +9,14 @@ import { dropUnreadBody } from "../../connection/unread-body.js";
 import type { Observe } from "../../observation/observation.js";
 import { parentSpanIn, traceOf } from "../../observation/trace.js";
 import type { Pipeline } from "../../pipeline/pipeline.js";
-import { announcedBytes } from "../../request/announced-bytes.js";
-import { auditOf } from "../../request/audit-of.js";
 import { memoryOf } from "../../request/memory-of.js";
 import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
+import { callBodyOf } from "./call-body.js";
 import { CallEnd } from "./call-end.js";
+import { CallHead, headerOf } from "./call-head.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
@@ -56,7 +56,7 @@ export function createUnaryFastPath(
     const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
     if (!wire) return false;
     const { pipeline, limits } = served;
-    const asked = single(request.headers[wire.timeoutHeader]);
+    const asked = headerOf(request, wire.timeoutHeader);
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
     // Connect's handlers refuse an invalid time.
     if (asked !== undefined && askedMs === undefined) return false;
@@ -118,16 +118,7 @@ async function answer(
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const head = {
-    ...{ traceId, memory: memoryOf(request), header: (name: string) => single(request.headers[name]) },
-    visit: visits.of(request),
-    get signal() {
-      return callEnd.signal;
-    },
-    get audit() {
-      return auditOf(request);
-    },
-  };
+  const head = new CallHead(request, traceId, visits, callEnd);
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
@@ -148,12 +139,10 @@ async function readBody(
   { messageBytes }: RpcLimits,
   callEnd: CallEnd,
 ): Promise<Buffer> {
-  const limits = {
-    ...{ maxBytes: wire.mostBodyBytes(messageBytes), announced: announcedBytes(request) },
-    end: callEnd,
-  };
+  const maxBytes = wire.mostBodyBytes(messageBytes);
+  const { stream, announced, hasArrived } = await callBodyOf(request);
   try {
-    return await collectBody(request, memoryOf(request), limits);
+    return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callEnd });
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (callEnd.reason !== undefined) throw callEnd.reason;
@@ -168,8 +157,4 @@ function aborted(): ConnectError {
 
 function internal(error: unknown): ConnectError {
   return connectErrorOf(new Fault("internal", "Something went wrong on our side.", { cause: error }));
-}
-
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header.join(", ") : header;
 }

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from "node:http";
+import type { RequestMemory } from "../../../memory/memory-lease.js";
+import type { Visit } from "../../../people/visit.js";
+import type { Visits } from "../../browser/visits.js";
+import { auditOf } from "../../request/audit-of.js";
+import { memoryOf } from "../../request/memory-of.js";
+import type { RequestAudit, RequestHead } from "../../request/request-head.js";
+import type { CallEnd } from "./call-end.js";
+
+/** The head of a call, read as it is asked for. */
+export class CallHead implements RequestHead {
+  readonly traceId: string;
+  readonly #request: IncomingMessage;
+  readonly #visits: Visits;
+  readonly #end: CallEnd;
+
+  constructor(request: IncomingMessage, traceId: string, visits: Visits, end: CallEnd) {
+    this.traceId = traceId;
+    this.#request = request;
+    this.#visits = visits;
+    this.#end = end;
+  }
+
+  header(name: string): string | undefined {
+    return headerOf(this.#request, name);
+  }
+
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  get memory(): RequestMemory {
+    return memoryOf(this.#request);
+  }
+
+  get audit(): RequestAudit {
+    return auditOf(this.#request);
+  }
+
+  get visit(): Visit {
+    return this.#visits.of(this.#request);
+  }
+}
+
+/** A header by its lower-case name; several of it as one list. */
+export function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const header = headers[name];
+  return Array.isArray(header) ? header.join(", ") : header;
+}

@@ -1,0 +1,103 @@
+import type { TenantId, Uuid } from "../../base/ids.js";
+import { defineStatement, defineWrite, type Query, type SqlTag, type Statement, type Table } from "./statement.js";
+
+/** Makes the query for one input. `at` is the transaction's time. */
+type QueryFor<Input, Row> = (sql: SqlTag, tenantId: TenantId, input: Input, at: Date) => Query<Row>;
+
+type Kind = "read" | "write";
+
+/** A statement for at most one row. Its output is null without one. */
+export function defineRow<Input, Row>(
+  kind: Kind,
+  table: Table,
+  query: QueryFor<Input, Row>,
+): Statement<Input, Row | null> {
+  return defineForEach<Input, Row | null, Row>(kind, table, query, ([row]) => row ?? null);
+}
+
+/** A statement for any number of rows. */
+export function defineRows<Input, Row>(
+  kind: Kind,
+  table: Table,
+  query: QueryFor<Input, Row>,
+): Statement<Input, readonly Row[]> {
+  return defineForEach<Input, readonly Row[], Row>(kind, table, query, (rows) => rows);
+}
+
+/** A read of whether there is any row, or a write that returns whether it wrote one. */
+export function defineHasRow<Input>(
+  kind: Kind,
+  table: Table,
+  query: QueryFor<Input, unknown>,
+): Statement<Input, boolean> {
+  return defineForEach<Input, boolean, unknown>(kind, table, query, ({ length }) => length > 0);
+}
+
+/** A write without an output. It runs with the next step or the commit. */
+export function defineChange<Input>(table: Table, query: QueryFor<Input, unknown>): Statement<Input, never> {
+  return defineWrite<Input>({
+    table,
+    sortKey: keyOf,
+    queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
+  });
+}
+
+/** Inserts a row, created at the transaction's time. `fixed` has the columns with the same value in every new row. */
+export function defineInsert<Row extends object>(table: Table, fixed: object = {}): Statement<Row, never> {
+  return defineChange<Row>(
+    table,
+    (sql, tenantId, row, at) =>
+      sql`insert into ${sql.unsafe(table)} ${sql({ tenant_id: tenantId, created_at: at, ...fixed, ...row })}`,
+  );
+}
+
+/** Reads a row by its id. Its output is null without one, and for a row without the property `only`. */
+export function defineRead<Row extends { readonly id: Uuid }>(
+  table: Table,
+  columns: string,
+  only = "true",
+): Statement<Uuid, Row | null> {
+  return defineStatement<Uuid, Row | null, Row>({
+    table,
+    kind: "read",
+    sortKey: keyOf,
+    queries: (sql, tenantId, ids) => [
+      sql`
+        select ${sql.unsafe(columns)} from ${sql.unsafe(table)}
+        where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) and ${sql.unsafe(only)}`,
+    ],
+    answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+  });
+}
+
+/** Deletes a row by its id. Returns whether it existed, with the property `only`. */
+export function defineDelete(table: Table, only = "true"): Statement<Uuid, boolean> {
+  return defineHasRow<Uuid>(
+    "write",
+    table,
+    (sql, tenantId, id) => sql`
+      delete from ${sql.unsafe(table)} where tenant_id = ${tenantId} and id = ${id} and ${sql.unsafe(only)} returning 1`,
+  );
+}
+
+function defineForEach<Input, Output, Row>(
+  kind: Kind,
+  table: Table,
+  query: QueryFor<Input, Row>,
+  outputOf: (rows: readonly Row[]) => Output,
+): Statement<Input, Output> {
+  return defineStatement<Input, Output, Row>({
+    table,
+    kind,
+    sortKey: keyOf,
+    queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
+    answers: (rows) => rows.map(outputOf),
+  });
+}
+
+/** Sorts inputs by the id or key that they are or have. Others stay in the order of their calls. */
+function keyOf(input: unknown): string {
+  if (typeof input === "string") return input;
+  if (Buffer.isBuffer(input)) return input.toString("hex");
+  return typeof input === "object" && input !== null && "id" in input ? String(input.id) : "";
+}
