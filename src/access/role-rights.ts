@@ -40,7 +40,7 @@ const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>>
  *   administers, reveals or uses values.
  */
 export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: AccessRights): void {
-  if (principal.kind === "application" || mayGiveAnyRights({ principal })) return;
+  if (principal.kind === "application" || canGrantAnyPermission({ principal })) return;
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;
   const what =
@@ -56,7 +56,7 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
 }
 
 /** Whether a caller may give applications any rights, and code that acts as them: keys, and people with a second factor. */
-export function mayGiveAnyRights({ principal }: Pick<Caller, "principal">): boolean {
+export function canGrantAnyPermission({ principal }: Pick<Caller, "principal">): boolean {
   return principal.kind === "application" || (isAdministrator(principal.role) && principal.strongUntil !== undefined);
 }
 
@@ -66,7 +66,7 @@ const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["toke
  * A person with the right to read one value in the clear, for a reason.
  * @throws {Fault} permission_denied unless the tenant's setting allows it.
  */
-export function revealing(caller: Caller): Caller {
+export function withRevealGrant(caller: Caller): Caller {
   if (caller.settings.reveal_to_people) return { ...caller, grant: REVEAL };
   const text = "Revealing values to people is off for this tenant; turn on reveal_to_people.";
   throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");

@@ -1,9 +1,9 @@
-import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
-import { type AttestationRef, isMac, macOfClosing, NO_SEAL } from "../crypto/log-seal.js";
+import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import { type AttestationRef, isMac, macOfDeletion, NO_SEAL } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import type { Deletion } from "../store/tenancy/operator-tenants.js";
-import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { isOwnEntry, verifiedHead } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { VaultRows } from "./vault-row.js";
 import type { AttestedSeal } from "./verify-log.js";
@@ -34,7 +34,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
   for await (const page of snapshot.seals()) {
     for (const entry of page) {
       const at = entry.window_start;
-      if (!isOwnEntry(keys, VAULT, entry)) {
+      if (!isOwnEntry(keys, VAULT_TENANT_ID, entry)) {
         findings.add("vault_changed", at, `entry ${entry.number} of the vault's own chain has an invalid MAC`);
       } else if (entry.number !== number + 1 && !(entry.kind === "restart" && entry.number > number)) {
         findings.add("vault_changed", at, `entries before ${entry.number} of the vault's own chain are gone`);
@@ -63,7 +63,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
     }
   }
   await rows.check(snapshot.rows("all"), findings, acknowledged);
-  const end = snapshot.end && verifiedEnd(keys, VAULT, snapshot.end);
+  const end = snapshot.end && verifiedHead(keys, VAULT_TENANT_ID, snapshot.end);
   const isEnd = end ? end.number === number && Buffer.from(end.lastMac).equals(mac) : number === 0 && !snapshot.end;
   if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was modified or truncated");
   return {
@@ -76,7 +76,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
  * Finds a contradiction between a tenant's head and the vault's own chain.
  * @param entryMac reads the present MAC of a stored entry, because attestations continue during verification.
  */
-export async function findContradiction(
+export async function findHeadMismatch(
   tenantId: TenantId,
   claimed: AttestationRef,
   vault: VaultVerdict,
@@ -95,6 +95,6 @@ export function isOwnDeletion(keys: TenantKeys, tenantId: TenantId, { at, by, ma
   if (!at || !by || !mac) return false;
   const { byVersion } = keys.audit;
   return [...byVersion.keys()].some((version) =>
-    isMac(mac, () => macOfClosing(keys.audit, version, { tenantId, at, by })),
+    isMac(mac, () => macOfDeletion(keys.audit, version, { tenantId, at, by })),
   );
 }

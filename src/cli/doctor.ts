@@ -66,11 +66,11 @@ async function lateLog({ database }: Vault, config: Config): Promise<readonly st
 }
 
 /** What PCI DSS 10.5.1 asks for. */
-const LEAST_RETENTION_DAYS = 365;
+const MIN_RETENTION_DAYS = 365;
 
 function shortRetention({ logRetentionDays: days }: Config): readonly string[] {
-  if (days === 0 || days >= LEAST_RETENTION_DAYS) return [];
-  return [`CLOAKROOM_AUDIT_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${LEAST_RETENTION_DAYS} days.`];
+  if (days === 0 || days >= MIN_RETENTION_DAYS) return [];
+  return [`CLOAKROOM_AUDIT_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${MIN_RETENTION_DAYS} days.`];
 }
 
 /** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */

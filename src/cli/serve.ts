@@ -1,4 +1,4 @@
-import { recordTenant } from "../audit/vault-log.js";
+import { recordTenantEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { addressForPeople } from "../people/relying-party.js";
@@ -68,7 +68,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   };
   /** Not awaited: the server runs by now, and its database may be gone. */
   const record = ({ tenantId }: ProvisionedTenant) =>
-    void recordTenant(vault, "create", tenantId, { remark: "by the first start", isByServer: true }).catch(() =>
+    void recordTenantEvent(vault, "create", tenantId, { remark: "by the first start", isByServer: true }).catch(() =>
       say("The creation of the first tenant could not be recorded in the vault's own log."),
     );
   // A service's standard error is a log that many people can read.

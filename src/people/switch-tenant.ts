@@ -6,7 +6,7 @@ import { type MemberRow, readMember } from "../store/people/members.js";
 import { readSignIn } from "../store/people/sign-ins.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { openProfile } from "../tenancy/profile.js";
-import { admitMember, type SignInStep } from "./admit-member.js";
+import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
 import { memberWithIdentity } from "./identity.js";
 import { type Identity, METHODS, openSignIn, type SignInMethod } from "./sign-in.js";
 import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
@@ -40,7 +40,7 @@ export async function switchTenant(
   const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const member = await findIn(tx, keys, proven);
     if (!member) throw notFound("tenant");
-    return admitMember(tx, keys, member, proven.method, visit, proven);
+    return finishFirstFactor(tx, keys, member, proven.method, visit, proven);
   });
   await database.ordinary.run(caller.tenantId, "unguarded", (tx) => endSignIn(tx, caller, personOf(caller).signInId));
   return started;

@@ -1,4 +1,4 @@
-import { createRateGate, openGate, type RateGate } from "../api/admission/rate-gate.js";
+import { createRateGate, type RateGate, unlimitedRateGate } from "../api/admission/rate-gate.js";
 import { clientReader } from "../api/connection/client-address.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import { counterSettings, memoryRateLimits, type RateLimits, rateLimits } from "../rate-limits/rate-limits.js";
@@ -50,6 +50,6 @@ export function rateGateOf(
   { trustedProxies }: Pick<Config, "trustedProxies">,
   meters: Meters,
 ): RateGate {
-  if (!limits) return openGate;
+  if (!limits) return unlimitedRateGate;
   return createRateGate(limits, clientReader(trustedProxies), ({ scope }) => meters.rateRefused(scope));
 }

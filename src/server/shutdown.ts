@@ -33,7 +33,7 @@ export type Part = keyof typeof PARTS;
 export type EndPart = (part: Part, end: () => Promise<unknown>) => Promise<void>;
 
 /** Minimum time for a part, in milliseconds, even if its turn comes late. */
-const LEAST_MS = 100;
+const MIN_MS = 100;
 
 /** The operator's log names a part that took longer than this, in milliseconds. */
 const WORTH_TELLING_MS = 1_000;
@@ -88,7 +88,7 @@ export class Shutdown {
     this.begin();
     const { mostMs, untilMs } = PARTS[part];
     const startedAt = performance.now();
-    const left = Math.max(LEAST_MS, Math.min(mostMs, untilMs - (startedAt - (this.#beganAt ?? startedAt))));
+    const left = Math.max(MIN_MS, Math.min(mostMs, untilMs - (startedAt - (this.#beganAt ?? startedAt))));
     this.#ending.add(part);
     const hasEnded = await within(left, end).catch((error: unknown) => {
       this.errors.push(error);

@@ -1,6 +1,6 @@
 import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { touch } from "../tokens/activity.js";
+import { countMonthlyActivity } from "../tokens/activity.js";
 import { readForReveal, showRevealed } from "../tokens/reveal.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -17,7 +17,7 @@ export function revealService({ keyring, bins }: RevealServiceParts): ServedMeth
       const keys = await keyring.of(call.caller.tenantId);
       const found = await call.commit((tx) => readForReveal(tx, call.caller, id));
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-      if (found.isFirstUse) await call.commit((tx) => touch(tx, id, found.row.active_month));
+      if (found.isFirstUse) await call.commit((tx) => countMonthlyActivity(tx, id, found.row.active_month));
       return showToken(showRevealed(call.caller, keys, found, { bins }));
     }),
   ];

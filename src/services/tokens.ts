@@ -2,13 +2,13 @@ import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { touch } from "../tokens/activity.js";
+import { countMonthlyActivity } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { prepareLargeToken, prepareToken } from "../tokens/prepare.js";
 import { openReadable, readToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
-import { patchToken } from "../tokens/update.js";
+import { updateToken } from "../tokens/update.js";
 import { withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayToken } from "./replay-tokens.js";
@@ -53,7 +53,7 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
       const keys = await keyring.of(call.caller.tenantId);
       const found = await call.commitShared((tx) => readToken(tx, call.caller, id));
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-      if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
+      if (found.isFirstUse) await call.commitShared((tx) => countMonthlyActivity(tx, id, found.row.active_month));
       const view = await openReadable(call.caller, keys, found, { bins });
       const shown = showToken(view);
       await yieldToEventLoop(found.row.data.length);
@@ -66,7 +66,7 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
         const patch = patchOf(request);
         const sizes = { bodyBytes: call.memory.bodyBytes, mostBytes: bodyLimit };
         return call.transact(
-          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }, sizes),
+          (tx) => updateToken(tx, call.caller, keys, request.id, patch, { bins }, sizes),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );

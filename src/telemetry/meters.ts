@@ -24,7 +24,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `sink_failed`: a sink has begun to refuse the log
  * - `stamp_failed`: the time-stamp authority has begun to fail
  */
-export const LOG_TROUBLES = [
+export const LOG_INCIDENTS = [
   "broken",
   "refused",
   "vault_broken",
@@ -33,7 +33,7 @@ export const LOG_TROUBLES = [
   "sink_failed",
   "stamp_failed",
 ] as const;
-export type LogTrouble = (typeof LOG_TROUBLES)[number];
+export type LogIncident = (typeof LOG_INCIDENTS)[number];
 
 /** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
 export interface Meters {
@@ -43,7 +43,7 @@ export interface Meters {
   operation(ended: EndedOperation): void;
   rateRefused(scope: RateScope): void;
   /** Counts a problem with a tenant's log, or with the clock that dates it. */
-  logTrouble(trouble: LogTrouble): void;
+  logTrouble(trouble: LogIncident): void;
   /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
   sinkLag(sink: SinkName, seconds: number): void;
   /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
@@ -173,7 +173,7 @@ function backgroundInstruments(registers: Registry[]) {
     labelNames: ["reason"],
     registers,
   });
-  for (const reason of LOG_TROUBLES) logTroubles.inc({ reason }, 0);
+  for (const reason of LOG_INCIDENTS) logTroubles.inc({ reason }, 0);
   const jobs = new Histogram({
     name: "cloakroom_job_duration_seconds",
     help: "Duration of background jobs.",

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { Fault } from "../base/fault.js";
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import {
@@ -93,7 +93,7 @@ export class Keyring implements TenantKeySource {
     const since = performance.now();
     const stored = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
     // The vault's own keys are created on first use.
-    if (stored.length === 0 && tenantId !== VAULT) {
+    if (stored.length === 0 && tenantId !== VAULT_TENANT_ID) {
       this.forget(tenantId);
       throw new Fault("unauthenticated", "The tenant of the key used does not exist any more.");
     }

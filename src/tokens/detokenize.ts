@@ -15,7 +15,7 @@ import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { touch } from "./activity.js";
+import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
 import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
@@ -86,7 +86,7 @@ export async function findTokensAs(
     requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
     writeLog(tx, logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
   }
-  await Promise.all(found.map(({ row }) => touch(tx, row.id, row.active_month)));
+  await Promise.all(found.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
   return granted;
 }
 

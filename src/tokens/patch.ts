@@ -100,7 +100,7 @@ export function patchedContainers({ type, containers }: Token, patch: TokenPatch
 }
 
 /** @throws {Fault} validation_failed naming an immutable field that was sent with another value. */
-export function requireFixed(tenantId: TenantId, { type }: Token, { fixed }: TokenPatch): void {
+export function requireImmutableUnchanged(tenantId: TenantId, { type }: Token, { fixed }: TokenPatch): void {
   const isChanged = (sent: string | null | undefined, own: string) => sent !== undefined && sent !== own;
   if (isChanged(fixed?.type, type.name)) throw invalid("type", "cannot be changed");
   if (isChanged(fixed?.tenantId, tenantId)) throw invalid("tenant_id", "cannot be changed");

@@ -1,5 +1,5 @@
 import type { Caller } from "../access/caller.js";
-import { revealing } from "../access/role-rights.js";
+import { withRevealGrant } from "../access/role-rights.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type ReadToken, readToken, showReadable } from "./read.js";
@@ -10,7 +10,7 @@ import { type Showing, type TokenView, withoutCvc } from "./view.js";
  * @throws {Fault} permission_denied unless the tenant's setting allows it; reason_required without a reason.
  */
 export function readForReveal(tx: Transaction, caller: Caller, id: string): Promise<ReadToken> {
-  return readToken(tx, revealing(caller), id);
+  return readToken(tx, withRevealGrant(caller), id);
 }
 
 /** Opens and shows it, without the verification code of a card. */

@@ -48,7 +48,7 @@ export interface Showing {
  * The transform of a token in the answer of a create, PATCH or tokenize: masked even if the rule reveals,
  * redacted if the rule redacts.
  */
-export function forWriteAnswer(granted: Transform): Transform {
+export function writeResponseTransform(granted: Transform): Transform {
   return stricterTransform(granted, "mask");
 }
 
@@ -95,7 +95,7 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
 }
 
 /** A token that a caller encounters without the right to read it: enough to show that it exists. */
-export function outlineOf(tenantId: TenantId, token: Token): TokenView {
+export function referenceOnlyView(tenantId: TenantId, token: Token): TokenView {
   return {
     id: token.id,
     tenantId,

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { recordInVault } from "../../src/audit/vault-log.js";
+import { recordVaultEvent } from "../../src/audit/vault-log.js";
 import { verifyReceived } from "../../src/audit/verify-received.js";
-import { type TenantId, VAULT } from "../../src/base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { logSinkJob } from "../../src/jobs/log-sinks.js";
 import type { Job } from "../../src/jobs/schedule.js";
@@ -406,7 +406,7 @@ describe("an OTLP receiver", () => {
 // Last: each new sink gets these rows.
 describe("the vault's own log", () => {
   const record = (entityId: string) =>
-    recordInVault(ledger, {
+    recordVaultEvent(ledger, {
       entityType: "server",
       entityId,
       operation: "start",
@@ -418,7 +418,7 @@ describe("the vault's own log", () => {
     await sending.run();
     await sending.job.end?.();
     expect([sending.states, sending.failed]).toEqual([[], []]);
-    return (await linesIn(path)).filter(({ tenant_id }) => tenant_id === VAULT);
+    return (await linesIn(path)).filter(({ tenant_id }) => tenant_id === VAULT_TENANT_ID);
   };
 
   it("goes to sinks once, each row with its entry, and shows there which row is gone", async () => {
@@ -434,7 +434,7 @@ describe("the vault's own log", () => {
 
     await record("three");
     await record("four");
-    await ledger.tamper(VAULT, "delete from audit_logs where entity_id = 'three'");
+    await ledger.tamper(VAULT_TENANT_ID, "delete from audit_logs where entity_id = 'three'");
     const later = (await sendNow(path)).slice(4);
     expect(later.map(({ kind, entity_id }) => entity_id ?? kind)).toEqual(["event", "four", "event"]);
     expect(later[0].number).toBeGreaterThan(lines[3].number);

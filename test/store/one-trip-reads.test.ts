@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type TenantId } from "../../src/base/ids.js";
 import { findTokenLogged, loggedTokenQuery } from "../../src/store/audit/logged-reads.js";
 import { insertToken, type TokenRow } from "../../src/store/tokens/tokens.js";
@@ -39,7 +39,7 @@ function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
 const read =
   (id: string, logId = newUuid()) =>
   (tx: Transaction) =>
-    findTokenLogged(tx, QUERY, { id, logId, actor: ACTOR, context: NO_CONTEXT, transform: "mask" });
+    findTokenLogged(tx, QUERY, { id, logId, actor: ACTOR, context: EMPTY_CONTEXT, transform: "mask" });
 
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
@@ -112,7 +112,7 @@ describe("a read in one round trip", () => {
       async (tx) => {
         insertAndLog(tx, "another");
         return tx
-          .query(QUERY, { id: "a", logId: newUuid(), actor: undefined, context: NO_CONTEXT, transform: "mask" })
+          .query(QUERY, { id: "a", logId: newUuid(), actor: undefined, context: EMPTY_CONTEXT, transform: "mask" })
           .then(() => insertAndLog(tx, "third"));
       },
     ]);

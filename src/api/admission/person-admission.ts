@@ -5,7 +5,7 @@ import { type Denied, deniedWith, recordDenial } from "../../access/refusal.js";
 import type { Role } from "../../access/role.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
-import { operationOf, type RoleCell, roleCellOf } from "../../services/role-cell.js";
+import { type MethodRoles, methodRolesOf, operationOf } from "../../services/method-roles.js";
 import type { Database } from "../../store/database.js";
 import type { RequestHead } from "../request/request-head.js";
 import type { Credential } from "./credential.js";
@@ -23,7 +23,7 @@ export function admitPerson(
   desc: DescMethod,
   { people, database }: PersonParts,
 ): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
-  const cell = roleCellOf(desc);
+  const cell = methodRolesOf(desc);
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
   return async ({ visit, audit }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
@@ -40,7 +40,7 @@ export function admitPerson(
   };
 }
 
-function refusal(desc: DescMethod, { roles, needsSecondFactor }: RoleCell, caller: Caller): Denied | undefined {
+function refusal(desc: DescMethod, { roles, needsSecondFactor }: MethodRoles, caller: Caller): Denied | undefined {
   const { role, memberId, strongUntil } = personOf(caller);
   const operation = operationOf(desc);
   const isAllowed = roles.includes(role);

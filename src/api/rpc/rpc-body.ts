@@ -7,7 +7,7 @@ import { BodyTooLarge, collectBody, readingEndOf } from "../../memory/collect-bo
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
 import type { RequestMemory } from "../../memory/memory-lease.js";
 import { malformed } from "../messages/json-text.js";
-import { announcedBytes } from "../request/announced-bytes.js";
+import { contentLengthOf } from "../request/content-length.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "./framing.js";
 import type { ReadAhead } from "./read-ahead.js";
 
@@ -52,7 +52,7 @@ async function collected(
   messageBytes: number,
   overhead: number,
 ): Promise<Buffer> {
-  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: readingEndOf(signal) };
+  const limits = { maxBytes: messageBytes + overhead, announced: contentLengthOf(raw), end: readingEndOf(signal) };
   try {
     return await collectBody(raw, memory, limits);
   } catch (error) {

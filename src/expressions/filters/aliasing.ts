@@ -13,7 +13,7 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const UNITS_PER_CHARACTER = 10;
 
 /** Bounds the work. A token id has at most 400 characters, but an expression may shorten the alias before it is one. */
-const LONGEST_ALIAS = 4_096;
+const MAX_ALIAS_LENGTH = 4_096;
 
 /**
  * Filters that replace characters by random ones, from a cryptographic source. An alias never equals its input: an
@@ -55,7 +55,8 @@ export const aliasingFilters: FilterFamily = passingNull({
 
 function charactersOf(input: Operand, filter: string, budget: Budget): string[] {
   const text = textOf(input, filter);
-  if (text.length > LONGEST_ALIAS) throw unevaluable(`${filter} needs a text of at most ${LONGEST_ALIAS} characters`);
+  if (text.length > MAX_ALIAS_LENGTH)
+    throw unevaluable(`${filter} needs a text of at most ${MAX_ALIAS_LENGTH} characters`);
   budget.spend(text.length * UNITS_PER_CHARACTER);
   return [...text];
 }

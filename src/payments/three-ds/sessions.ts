@@ -6,7 +6,7 @@ import { newUuid, type Uuid } from "../../base/ids.js";
 import { isJsonObject, type JsonObject } from "../../base/json.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { writeLog } from "../../store/audit/audit-logs.js";
-import { noteDue } from "../../store/jobs/due.js";
+import { scheduleDue } from "../../store/jobs/due.js";
 import {
   insertThreeDSSession,
   lockThreeDSSession,
@@ -15,7 +15,7 @@ import {
 } from "../../store/payments/three-ds-sessions.js";
 import { findToken } from "../../store/tokens/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../../store/transactions/transaction.js";
-import { touch } from "../../tokens/activity.js";
+import { countMonthlyActivity } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";
 import { type DirectoryVerdict, STATUS_CODES, type ThreeDSDirectory } from "./directory.js";
@@ -62,7 +62,7 @@ export async function createSession(
     record: sealSession(keys, tx.tenantId, session),
     expires_at: expiresAt,
   });
-  noteDue(tx, { kind: "three_ds_session", at: expiresAt });
+  scheduleDue(tx, { kind: "three_ds_session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "create"));
   return session;
 }
@@ -179,6 +179,6 @@ async function cardNumberOf(
   if (row?.type !== "card") return undefined;
   const plain = openToken(keys, tx.tenantId, row).data.reveal();
   writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use", { transform: "reveal" }));
-  await touch(tx, tokenId, row.active_month);
+  await countMonthlyActivity(tx, tokenId, row.active_month);
   return isJsonObject(plain) && typeof plain.number === "string" ? plain.number : undefined;
 }

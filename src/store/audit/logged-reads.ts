@@ -2,7 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import { text, uuid } from "../statements/parameter.js";
 import type { Statement } from "../statements/statement-batch.js";
-import { byId, LIVE_CODE, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc } from "../tokens/tokens.js";
+import { byId, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc, UNEXPIRED_CVC_SQL } from "../tokens/tokens.js";
 import type { Transaction } from "../transactions/transaction.js";
 import { expectLogRows, LOGGED_REQUEST, type LoggedBy, REQUEST_COLUMNS } from "./audit-logs.js";
 
@@ -30,7 +30,7 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
     kind: "write",
     sql: `
       with found as materialized (
-        select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.log_id, wanted.transform, ${REQUEST_COLUMNS}
+        select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}, wanted.log_id, wanted.transform, ${REQUEST_COLUMNS}
         from (values {(
           :id, :log_id, :transform,
           :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason

@@ -9,12 +9,12 @@ import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { readConnection } from "../store/payments/connections.js";
 import { insertPayment } from "../store/payments/payments.js";
 import { findToken } from "../store/tokens/tokens.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import { touch } from "../tokens/activity.js";
+import { countMonthlyActivity } from "../tokens/activity.js";
 import { entityTypeOf } from "../tokens/entity.js";
 import { openToken } from "../tokens/sealing.js";
 import type { Token } from "../tokens/token.js";
@@ -46,7 +46,7 @@ export interface AdmittedPayment {
 export const SENDING_LEASE_MS = 45_000;
 
 /** Stores a payment before any service is asked for money. Every invalid request is rejected here and leaves no row. */
-export async function admitPayment(
+export async function createPayment(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
@@ -99,11 +99,11 @@ export async function admitPayment(
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.enqueue(insertPayment, written);
-  noteDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
+  scheduleDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
   const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "create"));
   writeLog(tx, logEntry(actor, entityType, tokenId, "use", { transform: "reveal" }));
-  await touch(tx, tokenId, row.active_month);
+  await countMonthlyActivity(tx, tokenId, row.active_month);
   return { payment, connection, card: new Sensitive(card) };
 }
 
