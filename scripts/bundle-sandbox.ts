@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type * as Builder from "../src/sandbox/engine/quickjs/build-world.js";
+import type * as Builder from "../src/sandbox/engine/quickjs/build-guest-image.js";
 import { bundleForNode, bundleGuest, bundlePackage, type GuestPackage } from "./sandbox-bundles.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -79,16 +79,16 @@ async function bundleSandbox(): Promise<void> {
     }),
     bundleForNode("runner/main.ts"),
     bundleForNode("worker/main.ts"),
-    bundleForNode("engine/quickjs/build-world.ts"),
+    bundleForNode("engine/quickjs/build-guest-image.ts"),
   ]);
   put("package.json", '{ "type": "module" }\n');
   put("runner.js", runner);
   put("worker.js", worker);
   // Written next to the image rather than into it: the runner does not need it.
-  const builderFile = join(root, "dist/build-world.mjs");
+  const builderFile = join(root, "dist/build-guest-image.mjs");
   writeFileSync(builderFile, builder);
-  const { buildWorld }: typeof Builder = await import(pathToFileURL(builderFile).href);
-  const { snapshot, entries, packages } = await buildWorld(image, guest, onDemand);
+  const { buildGuestImage }: typeof Builder = await import(pathToFileURL(builderFile).href);
+  const { snapshot, entries, packages } = await buildGuestImage(image, guest, onDemand);
   put("snapshot.bin", snapshot);
   put("entries.json", JSON.stringify(entries));
   rmSync(join(image, "packages"), { recursive: true, force: true });

@@ -47,6 +47,17 @@ const RULES: readonly Rule[] = [
       /(?<!\bin[- ])\b(?:flights?|passengers?|aboard|boarding|turnstiles?|strangers?|crowd gates?|body rooms?)\b/gi,
     advice: "the field's word: shared transaction, request, semaphore, unverified key, load shedder, memory budget",
   },
+  {
+    name: "document outside of the repository",
+    pattern:
+      /\b(?:api-facts|orchestration\.md|contract\.md|(?:sandbox|storage|transport) study)\b|\bthe specification\b(?! of\b)|\((?:contract|specification), /gi,
+    advice: "the fact itself, a page of docs/, or the name of a public standard",
+  },
+  {
+    name: "title that begins in the middle of a sentence",
+    pattern: /(?:\b(?:it|test|describe)(?:\.\w+)?|[)\]`]\))\(\s*["'`](?:and|by|of|such|that|whose)\b/g,
+    advice: "a sentence with a verb: rejects a body above 5 MB, ends a run after 30 s",
+  },
 ];
 
 /** The files that contain prose. An area without a baseline must be clean. */

@@ -1,7 +1,7 @@
 import type { Json } from "../../src/base/json.js";
 import { OUTPUT_LIMIT, WORK_LIMIT } from "../../src/expressions/budget.js";
-import { evaluate, LONGEST_TEMPLATE } from "../../src/expressions/expression.js";
-import { LONGEST_PATH } from "../../src/expressions/json-path.js";
+import { evaluate, MAX_TEMPLATE_LENGTH } from "../../src/expressions/expression.js";
+import { MAX_PATH_LENGTH } from "../../src/expressions/json-path.js";
 import { MAX_TOKENS } from "../../src/proxy/references.js";
 import { MAX_EXPRESSIONS } from "../../src/proxy/splice/place.js";
 import { MAX_REFERENCES } from "../../src/tokens/detokenize.js";
@@ -94,8 +94,8 @@ function limits(): string {
 
 | What | How much |
 |---|---|
-| a text with expressions | ${thousands(LONGEST_TEMPLATE)} characters |
-| a JSON path | ${thousands(LONGEST_PATH)} characters |
+| a text with expressions | ${thousands(MAX_TEMPLATE_LENGTH)} characters |
+| a JSON path | ${thousands(MAX_PATH_LENGTH)} characters |
 | tokens that one request refers to | ${Math.min(MAX_TOKENS, MAX_REFERENCES)} |
 | expressions in one request | ${thousands(MAX_EXPRESSIONS)} |
 | work of all expressions of a request | ${thousands(WORK_LIMIT)} steps, each a character or item that a filter reads: some 40 ms |

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/base/json.js";
 /** Methods that return the outcome of a tenant's code, which the policy cannot express. */
 const RUNS_CODE: ReadonlySet<string> = new Set(["React", "GetReactorResult"]);
 
-/** The meaning of the published error classes of code, and of a run without an outcome of its own (api-facts 8.3). */
+/** The meaning of the published error classes of code, and of a run without an outcome of its own (docs/code.md). */
 const THROWN: Readonly<Record<number, string>> = {
   400: "Bad Request, or Invalid Reactor Configuration",
   401: "Authentication Failed",

@@ -1,5 +1,5 @@
 import type { Actor } from "../audit/actor.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
@@ -8,16 +8,16 @@ import {
   type ApplicationKeyRow,
   deleteApplicationKey,
   insertApplicationKey,
-  keysOfApplication,
   listApplicationKeyRows,
+  listApplicationKeysOf,
   readApplicationKey,
 } from "../store/access/application-keys.js";
 import {
-  deleteApplication,
+  deleteApplicationRow,
   insertApplication,
   listApplicationRows,
   readApplication,
-  updateApplication,
+  updateApplicationRow,
 } from "../store/access/applications.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { raiseAuthRevision } from "../store/tenancy/tenants.js";
@@ -37,7 +37,7 @@ import { actorOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
 import { requireGrantable, requireOwn } from "./role-rights.js";
-import { keyProof, type NamedRights, rightsColumns } from "./sealed-rights.js";
+import { keyIssuanceSeal, type NamedRights, rightsColumns } from "./sealed-rights.js";
 
 /** Makes an application and, if requested, its first key. */
 export function prepareApplication(
@@ -85,13 +85,13 @@ export async function listApplications(
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
 ): Promise<Page<Application>> {
   const { items, total } = await tx.query(listApplicationRows, listing);
-  const keyRows = await Promise.all(items.map(({ id }) => tx.query(keysOfApplication, id)));
-  writeLog(tx, logEntry(actor, "application", ALL, "list"));
+  const keyRows = await Promise.all(items.map(({ id }) => tx.query(listApplicationKeysOf, id)));
+  writeLog(tx, logEntry(actor, "application", ANY_ENTITY_ID, "list"));
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
 }
 
 /** Replaces name, permissions and rules, and the allowed origins if the draft has them. The type cannot change. */
-export async function replaceApplication(
+export async function updateApplication(
   tx: Transaction,
   keys: TenantKeys,
   caller: Caller,
@@ -105,18 +105,18 @@ export async function replaceApplication(
   requireGrantable(caller, found.type, rights);
   const actor = actorOf(caller);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
-  tx.enqueue(updateApplication, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
+  tx.enqueue(updateApplicationRow, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
   return { ...found, ...rights, modifiedBy: actor.id, modifiedAt: tx.now };
 }
 
 /** Deletes an application and its keys, which stop working everywhere at once. */
-export async function removeApplication(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+export async function deleteApplication(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
   const row = await tx.query(readApplication, id);
   if (!row) throw notFound("application");
   requireOwn(caller, row.created_by);
   tx.enqueue(raiseAuthRevision, tx.tenantId);
-  if (!(await tx.query(deleteApplication, id))) throw notFound("application");
+  if (!(await tx.query(deleteApplicationRow, id))) throw notFound("application");
   writeLog(tx, logEntry(actorOf(caller), "application", id, "delete"));
 }
 
@@ -186,7 +186,7 @@ export async function listApplicationKeys(
     tx.query(listApplicationKeyRows, listing),
   ]);
   if (!application) throw notFound("application");
-  writeLog(tx, logEntry(actor, "application_key", ALL, "list"));
+  writeLog(tx, logEntry(actor, "application_key", ANY_ENTITY_ID, "list"));
   return { items: page.items.map(applicationKeyOf), total: page.total };
 }
 
@@ -211,7 +211,7 @@ function namedRights(type: ApplicationType, draft: ApplicationDraft): NamedRight
 }
 
 async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Application | undefined> {
-  const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(keysOfApplication, id)]);
+  const [row, keyRows] = await Promise.all([tx.query(readApplication, id), tx.query(listApplicationKeysOf, id)]);
   return row ? openApplication(keys, tx.tenantId, row, keyRows) : undefined;
 }
 
@@ -226,7 +226,7 @@ function addKey(
   const { text, hash } = newKey(KEY_KIND_OF[application.type], tx.tenantId);
   const createdBy = actor?.id ?? null;
   const columns = { id, application_id: application.id, key_hash: hash };
-  const proof = keyProof(keys, tx.tenantId, columns);
+  const proof = keyIssuanceSeal(keys, tx.tenantId, columns);
   tx.enqueue(insertApplicationKey, { ...columns, proof, created_by: createdBy });
   writeLog(tx, logEntry(actor, "application_key", id, "create"));
   return { made: { id, createdBy, createdAt: tx.now }, key: text };

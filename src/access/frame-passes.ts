@@ -4,7 +4,7 @@ import { compactUuid, expandUuid } from "../base/compact-uuid.js";
 import { Fault } from "../base/fault.js";
 import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
 import { Semaphore } from "../base/semaphore.js";
-import { isProof, proofOf } from "../crypto/keyed-hash.js";
+import { macEquals, truncatedMac } from "../crypto/keyed-hash.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import { type CredentialRow, findApplicationKey, findApplicationRights } from "../store/access/credentials.js";
 import { findSession } from "../store/access/sessions.js";
@@ -116,7 +116,7 @@ export class FramePasses {
     if (!framed || !used || framed.tenantId !== used.tenantId) return OTHER_KEY;
     const [until = "", given = ""] = pass.split(".");
     const keys = await this.#keyring.of(framed.tenantId);
-    if (!isProof(proof(keys, framed, until), Buffer.from(given, "base64url"))) return OTHER_KEY;
+    if (!macEquals(proof(keys, framed, until), Buffer.from(given, "base64url"))) return OTHER_KEY;
     if (!(Number.parseInt(until, 36) > this.#clock.now())) return "was loaded too long ago. Reload the page";
     const application = await this.#applicationOf(framed);
     if (!application?.origins.includes(origin)) {
@@ -184,5 +184,5 @@ export class FramePasses {
 }
 
 function proof(keys: TenantKeys, key: KeyName, until: string): Buffer {
-  return proofOf(keys.proof, ["cloakroom/frame/1", textOf(key), until]);
+  return truncatedMac(keys.proof, ["cloakroom/frame/1", textOf(key), until]);
 }

@@ -5,12 +5,12 @@ import { type ContainerPath, covers, parentOrSelf } from "./container.js";
 import { isTokenPermission, type Permission, type TokenPermission } from "./permissions.js";
 
 /** The parts of a token that rules check. */
-export interface TokenPlace {
+export interface AccessTarget {
   readonly id: string;
   readonly containers: readonly ContainerPath[];
 }
 
-/** How plain permissions show tokens. They act like rules on `/` after all others (api-facts 2.6). */
+/** How plain permissions show tokens. They act like rules on `/` after all others. */
 const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
   "token:create": "mask",
   "token:update": "mask",
@@ -67,17 +67,17 @@ export class Grant {
    * What the caller may see of an existing token with this permission; undefined if it may not use the token. The first
    * rule by priority that has the permission and covers one of the token's containers decides.
    */
-  transformFor(permission: TokenPermission, token: TokenPlace): Transform | undefined {
+  transformFor(permission: TokenPermission, token: AccessTarget): Transform | undefined {
     return this.#decide(permission, token);
   }
 
   /** What {@link transformFor} returns, with the part that each rule had in it. */
-  explain(permission: TokenPermission, token: TokenPlace): AccessExplanation {
+  explain(permission: TokenPermission, token: AccessTarget): AccessExplanation {
     const layers: (readonly AccessStep[])[] = [];
     return { transform: this.#decide(permission, token, layers), layers };
   }
 
-  #decide(permission: TokenPermission, token: TokenPlace, layers?: (readonly AccessStep[])[]): Transform | undefined {
+  #decide(permission: TokenPermission, token: AccessTarget, layers?: (readonly AccessStep[])[]): Transform | undefined {
     const own = this.#ownTransform(permission, token, layers);
     if (!this.#within || own === undefined) return own;
     const allowed = this.#within.#decide(permission, token, layers);
@@ -86,7 +86,7 @@ export class Grant {
 
   #ruleFor(
     permission: TokenPermission,
-    token: TokenPlace,
+    token: AccessTarget,
     refusals?: Map<AccessRule, RuleRefusal>,
   ): AccessRule | undefined {
     return this.rules.find((each) => {
@@ -98,7 +98,7 @@ export class Grant {
 
   #ownTransform(
     permission: TokenPermission,
-    token: TokenPlace,
+    token: AccessTarget,
     layers: (readonly AccessStep[])[] | undefined,
   ): Transform | undefined {
     const refusals = layers && new Map<AccessRule, RuleRefusal>();
@@ -110,7 +110,7 @@ export class Grant {
   }
 
   /** Whether the rule that decides over a token, or a rule that limits it, asks for a reason. */
-  asksReason(permission: TokenPermission, token: TokenPlace): boolean {
+  asksReason(permission: TokenPermission, token: AccessTarget): boolean {
     const rule = this.#ruleFor(permission, token);
     return (rule?.requiresReason ?? false) || (this.#within?.asksReason(permission, token) ?? false);
   }
@@ -137,7 +137,7 @@ export class Grant {
    * The same for a token that will be put into containers. The permission is needed on each of them, and the transform
    * that shows least counts.
    */
-  transformForAll(permission: TokenPermission, { id, containers }: TokenPlace): Transform | undefined {
+  transformForAll(permission: TokenPermission, { id, containers }: AccessTarget): Transform | undefined {
     let careful: Transform | undefined;
     for (const container of containers) {
       const transform = this.transformFor(permission, { id, containers: [container] });
@@ -193,18 +193,18 @@ function reachOf(scope: RuleScope): string {
 }
 
 /** Why a rule does not decide; undefined: it does. */
-function refusalBy({ permissions, scope }: AccessRule, permission: TokenPermission, token: TokenPlace) {
+function refusalBy({ permissions, scope }: AccessRule, permission: TokenPermission, token: AccessTarget) {
   if (!permissions.includes(permission)) return "no_permission";
   if (matches(scope, token)) return undefined;
   return scope.kind === "container" ? "outside_container" : "condition_failed";
 }
 
-function matches(scope: RuleScope, token: TokenPlace): boolean {
+function matches(scope: RuleScope, token: AccessTarget): boolean {
   if (scope.kind === "container") return token.containers.some((container) => covers(scope.container, container));
   return scope.conditions.every((condition) => meets(condition, token));
 }
 
-function meets({ attribute, operator, value }: AccessCondition, token: TokenPlace): boolean {
+function meets({ attribute, operator, value }: AccessCondition, token: AccessTarget): boolean {
   const subjects = attribute === "id" ? [token.id] : token.containers;
   const wanted = attribute === "id" ? value : value.toLowerCase();
   return subjects.some((subject) => (operator === "equals" ? subject === wanted : subject.startsWith(wanted)));

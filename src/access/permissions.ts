@@ -16,7 +16,7 @@ const BACK_END: readonly ApplicationType[] = ["private"];
 const FRONT_AND_BACK_END: readonly ApplicationType[] = ["public", "private"];
 const MANAGEMENT: readonly ApplicationType[] = ["management"];
 
-/** All permissions: the specification's lists, completed with those that its clients use (api-facts 2.5). */
+/** All permissions, under the names that the published clients use. */
 const FACTS = {
   "token:create": { description: "Create tokens", types: FRONT_AND_BACK_END },
   "token:read": { description: "Read tokens", types: BACK_END },
@@ -87,7 +87,7 @@ export function isTokenPermission(text: string): text is TokenPermission {
   return TOKEN_PERMISSIONS.some((permission) => permission === text);
 }
 
-/** Whether applications of a type may have a permission (contract.md, Requests). */
+/** Whether applications of a type may have a permission. */
 export function mayHold(type: ApplicationType, permission: Permission): boolean {
   return FACTS[permission].types.some((holder) => holder === type);
 }

@@ -28,7 +28,7 @@ export class Denied extends Error {
 
 /** Denies a caller that lacks a permission. */
 export function denied(caller: Caller, permission: Permission, entityType: EntityType, entityId: string): Denied {
-  const fault = new Fault("permission_denied", `The key used may not do this: it needs ${permission} here.`);
+  const fault = new Fault("permission_denied", `The key used lacks the permission ${permission} for this resource.`);
   return deniedWith(caller, fault, entityType, entityId, permission);
 }
 

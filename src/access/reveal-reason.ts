@@ -2,7 +2,7 @@ import type { EntityType } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import type { Transform } from "./access-rule.js";
 import type { Caller } from "./caller.js";
-import type { TokenPlace } from "./grant.js";
+import type { AccessTarget } from "./grant.js";
 import type { TokenPermission } from "./permissions.js";
 import { deniedWith } from "./refusal.js";
 
@@ -28,7 +28,7 @@ export function requireReason(
   caller: Caller,
   permission: TokenPermission,
   transform: Transform,
-  token: TokenPlace & { readonly entityType: EntityType },
+  token: AccessTarget & { readonly entityType: EntityType },
 ): void {
   if (transform !== "reveal" || !lacksRequiredReason(caller, permission)) return;
   if (!caller.settings.require_reveal_reason && !caller.grant.asksReason(permission, token)) return;

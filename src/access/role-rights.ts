@@ -26,7 +26,7 @@ export function grantOfRole(role: Role): Grant {
   return GRANTS[role];
 }
 
-/** The most that people can give an application without a second factor: its key is a way around their role. */
+/** The most that people can give an application without a second factor: otherwise the key would bypass their role. */
 const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>> = {
   // Masks that a page's key writes to existing tokens have no effect.
   public: grantable(ruleOn("mask", [...CHANGES, ...READS])),
@@ -40,13 +40,13 @@ const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>>
  *   administers, reveals or uses values.
  */
 export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: AccessRights): void {
-  if (principal.kind === "application" || mayGiveAnyRights({ principal })) return;
+  if (principal.kind === "application" || canGrantAnyPermission({ principal })) return;
   const exceeded = type === "management" ? undefined : GRANTABLE[type].exceededBy(rights);
   if (type !== "management" && exceeded === undefined) return;
   const what =
     type === "management" ? "a management application" : `an application with ${exceeded}${limitOf(exceeded)}`;
   if (isAdministrator(principal.role)) {
-    const text = `People may not create, change or use ${what} without a second factor: prove it with a passkey.`;
+    const text = `People may not create, change or use ${what} without a second factor: confirm with a passkey.`;
     throw new Fault("second_factor_required", text);
   }
   throw new Fault(
@@ -56,7 +56,7 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
 }
 
 /** Whether a caller may give applications any rights, and code that acts as them: keys, and people with a second factor. */
-export function mayGiveAnyRights({ principal }: Pick<Caller, "principal">): boolean {
+export function canGrantAnyPermission({ principal }: Pick<Caller, "principal">): boolean {
   return principal.kind === "application" || (isAdministrator(principal.role) && principal.strongUntil !== undefined);
 }
 
@@ -66,9 +66,9 @@ const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["toke
  * A person with the right to read one value in the clear, for a reason.
  * @throws {Fault} permission_denied unless the tenant's setting allows it.
  */
-export function revealing(caller: Caller): Caller {
+export function withRevealGrant(caller: Caller): Caller {
   if (caller.settings.reveal_to_people) return { ...caller, grant: REVEAL };
-  const text = "This tenant shows people no value in the clear. Its setting reveal_to_people allows it.";
+  const text = "Revealing values to people is off for this tenant; turn on reveal_to_people.";
   throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");
 }
 
@@ -84,7 +84,7 @@ function limitOf(permission: Permission | undefined): string {
 
 /**
  * Checks that a person may change or delete an entity, or make keys for it: a DEVELOPER only what the DEVELOPER created.
- * The callers of others' proxies and reactors send values to where these say.
+ * A caller of another member's proxy or reactor sends values to the destination configured in it.
  * @throws {Fault} permission_denied.
  */
 export function requireOwn(caller: Caller, createdBy: string | null): void {

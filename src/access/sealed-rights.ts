@@ -1,12 +1,12 @@
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
 import { requiresSeals, type TenantKeys } from "../crypto/tenant-keys.js";
 import type { NewApplicationKey } from "../store/access/application-keys.js";
 import type { RightsColumns } from "../store/access/applications.js";
 import type { SessionColumns } from "../store/access/sessions.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import { type AccessRights, parseRights, readRule, writeRule } from "./access-rule.js";
 import type { ApplicationType } from "./permissions.js";
 
@@ -78,7 +78,7 @@ export function openRights(
 type KeyColumns = Omit<NewApplicationKey, "proof" | "created_by">;
 
 /** Proves that a server gave a key to its application. Null if the tenant's keys do not seal rights. */
-export function keyProof(keys: Pick<TenantKeys, "data">, tenantId: TenantId, key: KeyColumns): Buffer | null {
+export function keyIssuanceSeal(keys: Pick<TenantKeys, "data">, tenantId: TenantId, key: KeyColumns): Buffer | null {
   return requiresSeals(keys) ? seal(keys.data, keyPlace(tenantId, key), NOTHING) : null;
 }
 
@@ -155,14 +155,14 @@ function objectIn(plaintext: Buffer): JsonObject {
   return stored;
 }
 
-function applicationPlace(tenantId: TenantId, row: { readonly id: Uuid; readonly type: string }): SealedPlace {
-  return { tenantId, entity: row.id, field: "application", bound: boundTo(row, BOUND_COLUMNS.applications) };
+function applicationPlace(tenantId: TenantId, row: { readonly id: Uuid; readonly type: string }): SealContext {
+  return { tenantId, entity: row.id, field: "application", bound: encodeAad(row, AAD_COLUMNS.applications) };
 }
 
-function keyPlace(tenantId: TenantId, row: KeyColumns): SealedPlace {
-  return { tenantId, entity: row.id, field: "application_key", bound: boundTo(row, BOUND_COLUMNS.application_keys) };
+function keyPlace(tenantId: TenantId, row: KeyColumns): SealContext {
+  return { tenantId, entity: row.id, field: "application_key", bound: encodeAad(row, AAD_COLUMNS.application_keys) };
 }
 
-function sessionPlace(tenantId: TenantId, row: Omit<SessionColumns, "rights">): SealedPlace {
-  return { tenantId, entity: row.id, field: "session", bound: boundTo(row, BOUND_COLUMNS.sessions) };
+function sessionPlace(tenantId: TenantId, row: Omit<SessionColumns, "rights">): SealContext {
+  return { tenantId, entity: row.id, field: "session", bound: encodeAad(row, AAD_COLUMNS.sessions) };
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { toBase62 } from "../base/base-n.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
@@ -14,7 +14,7 @@ import {
   type SessionColumns,
 } from "../store/access/sessions.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type AccessRights, type AccessRuleDraft, parseRights, writeRule } from "./access-rule.js";
 import { actorOf, applicationOf, type Caller } from "./caller.js";
@@ -26,7 +26,7 @@ import { openSessionRights, sealSessionRights } from "./sealed-rights.js";
 /** A session's lifetime, unless its authorizer sets another. */
 const LIFETIME_MS = 3 * 60_000;
 /** Longer than any page stays open. A session that outlives its purpose is a key that no one watches. */
-const LONGEST_MS = 24 * 60 * 60_000;
+const MAX_MS = 24 * 60 * 60_000;
 
 const NO_RIGHTS: AccessRights = { permissions: [], rules: [] };
 
@@ -43,9 +43,9 @@ export function isKeyOf(type: ApplicationType, { principal, session }: Caller): 
 }
 
 /** Denies a key of the wrong kind of application. */
-export function deniedKind(caller: Caller, type: ApplicationType): Denied {
+export function wrongApplicationType(caller: Caller, type: ApplicationType): Denied {
   const fault = new Fault("permission_denied", `This takes the key of a ${type} application.`);
-  return deniedWith(caller, fault, "session", ALL, `needs a ${type} application`);
+  return deniedWith(caller, fault, "session", ANY_ENTITY_ID, `needs a ${type} application`);
 }
 
 /** Makes a session without rights, for a public application. */
@@ -63,7 +63,7 @@ export async function createSession(tx: Transaction, caller: Caller, keys: Tenan
   };
   const rights = sealSessionRights(keys, tx.tenantId, { ...columns, authorized_by: null }, NO_RIGHTS);
   tx.enqueue(insertSession, { ...columns, rights });
-  noteDue(tx, { kind: "session", at: expiresAt });
+  scheduleDue(tx, { kind: "session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "session", id, "create"));
   return { key, nonce: new Sensitive(nonce), expiresAt };
 }
@@ -94,7 +94,7 @@ export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: 
       session.authorized_by === null &&
       (await tx.query(authorizeSession, authorizationOf(keys, caller, session, rights, expiresAt)));
     if (!isFirst) throw new Fault("conflict", "The nonce has been used already.");
-    if (expiresAt) noteDue(tx, { kind: "session", at: expiresAt });
+    if (expiresAt) scheduleDue(tx, { kind: "session", at: expiresAt });
     writeLog(tx, logEntry(actorOf(caller), "session", session.id, "authorize"));
   };
 }
@@ -119,7 +119,7 @@ function authorizationOf(
 
 function parseSessionExpiry(text: string, now: Date): Date {
   const at = parseIsoTime(text);
-  if (!at || at <= now || at.getTime() > now.getTime() + LONGEST_MS) {
+  if (!at || at <= now || at.getTime() > now.getTime() + MAX_MS) {
     throw invalid("expires_at", "must be an ISO 8601 date-time within the next 24 hours");
   }
   return at;

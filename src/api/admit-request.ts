@@ -4,7 +4,7 @@ import type { Cors } from "./cors.js";
 import { traceOf } from "./observation/trace.js";
 
 /** Assigns a request its trace id, and its response the headers that all responses have. @returns the trace id. */
-export function admitRequest(cors: Cors, request: IncomingMessage, response: ServerResponse): string {
+export function assignTraceId(cors: Cors, request: IncomingMessage, response: ServerResponse): string {
   const traceId = traceOf(request);
   // From here on every protocol finds a well-formed header.
   request.headers["bt-trace-id"] = traceId;

@@ -6,7 +6,7 @@ import { toFault } from "./observation/observation.js";
 import { traceOf } from "./observation/trace.js";
 import type { RequestEdge } from "./request-edge.js";
 import { sendFault } from "./rest/rest-routes.js";
-import { makeAddressReadable } from "./rpc/rpc-address.js";
+import { ensureParsableUrl } from "./rpc/rpc-address.js";
 import type { ServerOptions } from "./server-options.js";
 
 /** The framework with its hooks, and without a route. */
@@ -51,7 +51,7 @@ function addRequestHooks(
   app.addHook("onRequest", async (request, reply) => {
     const { url = "", config } = request.routeOptions;
     const refused = await rateGate.pass(request.raw, reply.raw, config.rateScope ?? rpcScopes.get(url));
-    if (rpcScopes.has(url)) return makeAddressReadable(request.raw, url);
+    if (rpcScopes.has(url)) return ensureParsableUrl(request.raw, url);
     if (!refused) return;
     return sendFault(reply, refused, traceOf(request.raw));
   });

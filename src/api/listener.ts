@@ -27,7 +27,7 @@ const TOO_LARGE = headersTooLarge(CONNECTION_LIMITS);
 
 const UNKNOWN_EXPECTATION = new Fault(
   "expectation_failed",
-  "The only Expect header that this server meets is 100-continue.",
+  "Unsupported Expect header; only 100-continue is supported.",
 );
 
 /** As Node decides before it asks for the body. RFC 9110, 10.1.1: HTTP/1.0 has no expectations. */

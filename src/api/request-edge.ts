@@ -4,7 +4,7 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { type RouteScope, rateScopeOf } from "./admission/rate-gate.js";
-import { admitRequest } from "./admit-request.js";
+import { assignTraceId } from "./admit-request.js";
 import { InFlight } from "./connection/in-flight.js";
 import { type Cors, createCors } from "./cors.js";
 import type { ServerOptions } from "./server-options.js";
@@ -28,7 +28,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
   const cors = createCors(corsOrigins);
   const inFlight = new InFlight();
   const rpcScopes = rpcScopesOf(services);
-  const admit = (request: IncomingMessage, response: ServerResponse) => admitRequest(cors, request, response);
+  const admit = (request: IncomingMessage, response: ServerResponse) => assignTraceId(cors, request, response);
   return {
     ...{ cors, inFlight, rpcScopes, admit },
     async begin(request, response, template) {

@@ -5,8 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { createApp } from "./app.js";
 import { CONNECTION_LIMITS } from "./connection/connection-limits.js";
 import type { InFlight } from "./connection/in-flight.js";
-import { createOnePort, type OnePort } from "./connection/one-port.js";
-import { QUESTION_LIMITS, registerHealth, registerRpcHealth } from "./health/health.js";
+import { createMultiProtocolServer, type MultiProtocolServer } from "./connection/multi-protocol-server.js";
+import { KEYLESS_RPC_LIMITS, registerHealth, registerRpcHealth } from "./health/health.js";
 import { createListener } from "./listener.js";
 import { type Observe, observeInto } from "./observation/observation.js";
 import type { OperatorLog } from "./observation/operator-log.js";
@@ -49,7 +49,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   await registerRpc(app, options, rpcLimits, observe, shutdown.signal);
   await app.ready();
   const listener = createListener(options, app, edge, observe, rpcLimits);
-  const port = createOnePort(listener, CONNECTION_LIMITS, options.tls);
+  const port = createMultiProtocolServer(listener, CONNECTION_LIMITS, options.tls);
   return {
     async listen(host, portNumber) {
       port.server.listen({ host, port: portNumber, backlog: WAITING_CONNECTIONS });
@@ -79,8 +79,8 @@ async function registerRpc(
     pipelines,
     { pipelines: streams, draining: readiness.draining },
     (router) => {
-      registerReflection(router, services, QUESTION_LIMITS);
-      registerRpcHealth(router, names, readiness, QUESTION_LIMITS);
+      registerReflection(router, services, KEYLESS_RPC_LIMITS);
+      registerRpcHealth(router, names, readiness, KEYLESS_RPC_LIMITS);
     },
     { limits, observe, visits },
   );
@@ -89,7 +89,7 @@ async function registerRpc(
 
 /** Waits up to `graceMs` for requests in flight, then cuts them off. */
 async function drain(
-  port: OnePort,
+  port: MultiProtocolServer,
   inFlight: InFlight,
   log: OperatorLog,
   graceMs: number,

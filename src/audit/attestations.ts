@@ -1,11 +1,11 @@
-import { type TenantId, VAULT } from "../base/ids.js";
-import { type AttestationRef, type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import { type AttestationRef, type ChainHead, NO_SEAL } from "../crypto/log-seal.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
-import { insertSeal, moveChainEnd, readAttestation } from "../store/audit/audit-seals.js";
+import { insertSeal, moveChainHead, readAttestation } from "../store/audit/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { UniqueViolation } from "../store/postgres/database-error.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { type Chain, ChainConflict, isOwnEntry, readChain, signEnd, signMark } from "./chain.js";
+import { type Chain, ChainConflict, isOwnEntry, readChain, signHead, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 
 /**
@@ -36,11 +36,11 @@ export interface Attested {
 }
 
 /** Records a tenant's last seal in the vault's own chain. */
-export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainEnd): Promise<Attested> {
-  const keys = await parts.keyring.of(VAULT);
+export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainHead): Promise<Attested> {
+  const keys = await parts.keyring.of(VAULT_TENANT_ID);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.database.bulk.run(VAULT, "unguarded", (tx) => append(tx, keys, tenantId, end));
+      return await parts.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => append(tx, keys, tenantId, end));
     } catch (error) {
       const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
       if (!isTaken || attempt === TRIES) throw error;
@@ -48,7 +48,7 @@ export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainE
   }
 }
 
-async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end: ChainEnd): Promise<Attested> {
+async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end: ChainHead): Promise<Attested> {
   const chain = await readChain(tx, keys);
   const least = end.attested?.number ?? 0;
   const isVaultBroken = !chain.isWhole || (chain.stored?.number ?? 0) < least;
@@ -57,8 +57,8 @@ async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end
   const row = signMark(keys, tx.tenantId, { ...mark, count: end.number, digest: end.lastMac, subject: tenantId });
   const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
   tx.enqueue(insertSeal, unsigned(row));
-  const move = { before: chain.stored?.mac, end: signEnd(keys, tx.tenantId, moved) };
-  if (!(await tx.query(moveChainEnd, move))) throw new ChainConflict();
+  const move = { before: chain.stored?.mac, end: signHead(keys, tx.tenantId, moved) };
+  if (!(await tx.query(moveChainHead, move))) throw new ChainConflict();
   return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
 }
 
@@ -75,9 +75,9 @@ export function nextPlace(chain: Pick<Chain, "stored" | "last" | "isWhole">, lea
 
 /** The latest attestation of a tenant that the vault made. */
 export async function latestAttestation(parts: AttestParts, tenantId: TenantId): Promise<Attestation | undefined> {
-  const keys = await parts.keyring.of(VAULT);
-  const row = await parts.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readAttestation, tenantId));
-  if (!row || !isOwnEntry(keys, VAULT, row)) return undefined;
+  const keys = await parts.keyring.of(VAULT_TENANT_ID);
+  const row = await parts.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(readAttestation, tenantId));
+  if (!row || !isOwnEntry(keys, VAULT_TENANT_ID, row)) return undefined;
   const { number, mac, window_start, row_count, digest } = row;
   return { number, mac, at: window_start, seal: { number: row_count, mac: digest } };
 }

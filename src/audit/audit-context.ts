@@ -31,11 +31,17 @@ export function readContext(stored: Json | undefined): AuditContext {
   const part = isJsonObject(stored) ? stored : {};
   const text = (value: Json | undefined) => (typeof value === "string" ? value : undefined);
   const traceId = parseUuid(text(part.trace_id) ?? "");
-  return { ...NO_CONTEXT, traceId, address: text(part.address), client: text(part.client), reason: text(part.reason) };
+  return {
+    ...EMPTY_CONTEXT,
+    traceId,
+    address: text(part.address),
+    client: text(part.client),
+    reason: text(part.reason),
+  };
 }
 
 /** Of work that no request causes: jobs. */
-export const NO_CONTEXT: AuditContext = {
+export const EMPTY_CONTEXT: AuditContext = {
   address: undefined,
   client: undefined,
   traceId: undefined,
@@ -45,4 +51,4 @@ export const NO_CONTEXT: AuditContext = {
 };
 
 /** Of the operator's commands. */
-export const OPERATOR: AuditContext = { ...NO_CONTEXT, client: "operator" };
+export const OPERATOR_CONTEXT: AuditContext = { ...EMPTY_CONTEXT, client: "operator" };

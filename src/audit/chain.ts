@@ -1,19 +1,19 @@
 import type { TenantId } from "../base/ids.js";
 import {
-  type ChainEnd,
+  type ChainHead,
   type ChainMark,
   isMac,
   MARK_KINDS,
   type MarkKind,
-  macOfEnd,
   macOfEndV1,
+  macOfHead,
   macOfMark,
   macOfMinute,
   NO_SEAL,
 } from "../crypto/log-seal.js";
 import { DIGEST_VERSIONS, type DigestVersion } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type EndRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit/audit-seals.js";
+import { type HeadRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit/audit-seals.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
@@ -24,9 +24,9 @@ export class ChainConflict extends Error {
 /** The place of the next entry of a chain. */
 export interface Chain {
   /** The stored end. Absent if there is no end. */
-  readonly stored: EndRow | undefined;
+  readonly stored: HeadRow | undefined;
   /** The content of the end, if its MAC is valid. */
-  readonly end: ChainEnd | undefined;
+  readonly end: ChainHead | undefined;
   readonly last: SealRow | undefined;
   /** The end matches its MAC and the last entry: no entry was removed or added. */
   readonly isWhole: boolean;
@@ -34,7 +34,7 @@ export interface Chain {
 
 export async function readChain(tx: Transaction, keys: TenantKeys): Promise<Chain> {
   const [stored, last] = await Promise.all([tx.query(readChainEnd, "end"), tx.query(readLastSeal, "last")]);
-  const end = stored === null ? undefined : verifiedEnd(keys, tx.tenantId, stored);
+  const end = stored === null ? undefined : verifiedHead(keys, tx.tenantId, stored);
   const isWhole =
     stored === null
       ? last === null
@@ -43,7 +43,7 @@ export async function readChain(tx: Transaction, keys: TenantKeys): Promise<Chai
 }
 
 /** The content of a stored end; undefined unless the vault made it. */
-export function verifiedEnd(keys: TenantKeys, tenantId: TenantId, row: EndRow): ChainEnd | undefined {
+export function verifiedHead(keys: TenantKeys, tenantId: TenantId, row: HeadRow): ChainHead | undefined {
   const { number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at } = row;
   const plain = { number, lastMac: last_mac, keptFrom: kept_from ?? undefined, attested: undefined };
   const attested =
@@ -51,20 +51,20 @@ export function verifiedEnd(keys: TenantKeys, tenantId: TenantId, row: EndRow): 
       ? { number: attested_number, mac: attested_mac, at: attested_at }
       : undefined;
   const end = { ...plain, attested };
-  if (isMac(mac, () => macOfEnd(keys.audit, key_version, tenantId, end))) return end;
+  if (isMac(mac, () => macOfHead(keys.audit, key_version, tenantId, end))) return end;
   // A replica of an earlier release may have written it, without an attestation.
   return isMac(mac, () => macOfEndV1(keys.audit, key_version, tenantId, plain)) ? plain : undefined;
 }
 
 /** The end of a chain with its MAC, to be stored. */
-export function signEnd(keys: TenantKeys, tenantId: TenantId, end: ChainEnd): EndRow {
+export function signHead(keys: TenantKeys, tenantId: TenantId, end: ChainHead): HeadRow {
   const version = keys.audit.current;
   return {
     number: end.number,
     last_mac: Buffer.from(end.lastMac),
     kept_from: end.keptFrom ?? null,
     key_version: version,
-    mac: macOfEnd(keys.audit, version, tenantId, end),
+    mac: macOfHead(keys.audit, version, tenantId, end),
     attested_number: end.attested?.number ?? null,
     attested_mac: end.attested ? Buffer.from(end.attested.mac) : null,
     attested_at: end.attested?.at ?? null,
@@ -72,8 +72,8 @@ export function signEnd(keys: TenantKeys, tenantId: TenantId, end: ChainEnd): En
 }
 
 /** The end of an empty chain. Tenants are created with it, so a tenant without an end has lost it. */
-export function firstEnd(keys: TenantKeys, tenantId: TenantId): EndRow {
-  return signEnd(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
+export function firstHead(keys: TenantKeys, tenantId: TenantId): HeadRow {
+  return signHead(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }
 
 /** An entry that does not seal a minute, with its MAC. */

@@ -1,5 +1,5 @@
 import type { TenantId } from "../base/ids.js";
-import type { EndRow, SealRow } from "../store/audit/audit-seals.js";
+import type { HeadRow, SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
 import { MINUTE_MS } from "../store/jobs/due.js";
@@ -58,7 +58,7 @@ function sealLine(tenant_id: TenantId, seal: SealRow) {
   return { kind: kind === "minute" ? "seal" : kind, tenant_id, ...own, ...hex };
 }
 
-function endLine(tenant_id: TenantId, { last_mac, mac, attested_mac, ...end }: EndRow) {
+function endLine(tenant_id: TenantId, { last_mac, mac, attested_mac, ...end }: HeadRow) {
   const hex = { last_mac: last_mac.toString("hex"), mac: mac.toString("hex") };
   return { kind: "end", tenant_id, ...end, ...hex, attested_mac: attested_mac?.toString("hex") ?? null };
 }

@@ -6,7 +6,7 @@ import type { AnchorRow } from "../store/audit/audit-anchors.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import { MINUTE_MS } from "../store/jobs/due.js";
-import { verifiedEnd } from "./chain.js";
+import { verifiedHead } from "./chain.js";
 import { EXPORT_FORMAT, endText, entryLine, type Manifest, type StampLine } from "./export-format.js";
 import { provenUntil } from "./proven-until.js";
 import { rowJson } from "./row-json.js";
@@ -51,7 +51,7 @@ export async function* exportRange(
   onProgress: (rows: number) => void,
 ): AsyncGenerator<string> {
   const key = logSigningKey(keys.audit, tenantId);
-  const keptFrom = snapshot.end && verifiedEnd(keys, tenantId, snapshot.end)?.keptFrom;
+  const keptFrom = snapshot.end && verifiedHead(keys, tenantId, snapshot.end)?.keptFrom;
   const numbers = await snapshot.numbersOf(range);
   const manifest: Manifest = {
     ...{ kind: "manifest", format: EXPORT_FORMAT, tenant_id: tenantId },

@@ -5,7 +5,7 @@ import type { StampLine } from "./export-format.js";
 import type { Findings } from "./findings.js";
 
 /** A stamp that is older than its entry by more than this is not one of it: clocks may differ by ten minutes. */
-const MOST_APART_MS = 10 * 60_000;
+const MAX_APART_MS = 10 * 60_000;
 
 /** The signed entry that a stamp covers. */
 export interface StampedEntry {
@@ -52,7 +52,7 @@ export class ExportStamps {
     }
     try {
       const { time } = verifyTimeStamp(Buffer.from(token, "base64"), root, this.#trusted);
-      if (time.getTime() < entry.signedAt.getTime() - MOST_APART_MS) {
+      if (time.getTime() < entry.signedAt.getTime() - MAX_APART_MS) {
         throw new TimeStampInvalid("it is older than the entry");
       }
       this.verified += 1;

@@ -1,10 +1,10 @@
 import {
-  endOfStretch,
+  endOfIndexRange,
   type LogFilter,
+  type LogIndexRange,
   type LogListing,
   type LogPlace,
   type LogRow,
-  type LogStretch,
   listLogRows,
 } from "../store/audit/log-listing.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -37,7 +37,7 @@ export async function findLogRows(tx: Transaction, listing: LogListing, bounds =
   const rows: LogRow[] = [];
   let { after } = listing;
   for (let stretch = 0; stretch < bounds.stretches; stretch += 1) {
-    const end = await tx.query(endOfStretch, { by, from, until, after, rows: bounds.rows });
+    const end = await tx.query(endOfIndexRange, { by, from, until, after, rows: bounds.rows });
     const part = { ...listing, after, last: end ?? undefined, offset: 0, limit: wanted - rows.length };
     rows.push(...(await tx.query(listLogRows, part)));
     if (!end || rows.length >= wanted) return { rows: rows.slice(offset), endedAt: undefined };
@@ -47,7 +47,7 @@ export async function findLogRows(tx: Transaction, listing: LogListing, bounds =
 }
 
 /** The field whose index gives the rows to compare; undefined if the filter needs no comparison. */
-function comparedBy(filter: LogFilter): LogStretch["by"] | undefined {
+function comparedBy(filter: LogFilter): LogIndexRange["by"] | undefined {
   const { entityId, destinationHost, outcome, keyId, actorId, entityTypes } = filter;
   const { from: _from, until: _until, entityTypes: _types, ...others } = filter;
   const given = FIELDS.filter((field) => others[field] !== undefined);

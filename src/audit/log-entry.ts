@@ -1,6 +1,6 @@
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Actor } from "./actor.js";
-import { type AuditContext, NO_CONTEXT } from "./audit-context.js";
+import { type AuditContext, EMPTY_CONTEXT } from "./audit-context.js";
 
 /** Entity types of log rows with their display names. GET /logs/entity-types lists them. */
 export const ENTITY_TYPES = {
@@ -82,7 +82,7 @@ const OPERATIONS = {
 export type Operation = keyof typeof OPERATIONS;
 
 /** The entity id of a row about a list or a search: no single entity was touched. */
-export const ALL = "*";
+export const ANY_ENTITY_ID = "*";
 
 /** How a request ended. A failed one was allowed. */
 export type Outcome = "allowed" | "denied" | "failed";
@@ -128,7 +128,7 @@ export function logEntry(
   details: string | EntryDetails = {},
 ): LogEntry {
   const given: EntryDetails = typeof details === "string" ? { remark: details } : details;
-  const { remark, outcome = "allowed", code, transform, context = actor?.context ?? NO_CONTEXT } = given;
+  const { remark, outcome = "allowed", code, transform, context = actor?.context ?? EMPTY_CONTEXT } = given;
   const message = `${ENTITY_TYPES[entityType]} ${OPERATIONS[operation]}${remark ? `: ${remark}` : ""}`;
   return { ...{ id: newUuid(), actor, context, entityType, entityId, operation }, message, outcome, code, transform };
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import type { Position } from "../crypto/cursor.js";
+import type { ListCursor } from "../crypto/cursor.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { endOfLog, LogFollower } from "./log-follower.js";
@@ -12,7 +12,7 @@ const STILL_FRESH_MS = 900;
 /** Rows of one look at most. */
 const BATCH = 500;
 /** Rows that wait for a slow reader, of about 1 KB each. A reader that is further behind reads the log by itself. */
-const MOST_WAITING = 2_000;
+const MAX_WAITING = 2_000;
 
 /** A follower of the log, as far as a feed needs it: its rights at `revision`, under which it reads. */
 export interface FeedCaller {
@@ -21,9 +21,9 @@ export interface FeedCaller {
 }
 
 /** What a reader takes: the rows since it took the last ones, and the position after them. */
-export interface Taken {
+export interface FeedBatch {
   readonly rows: readonly LogRow[];
-  readonly position: Position;
+  readonly position: ListCursor;
 }
 
 /** The feeds of a process. */
@@ -99,7 +99,7 @@ class LogFeed {
   }
 
   /** The rows from a number on. @throws {Fault} unavailable if they were dropped. */
-  rowsFrom(place: number): Taken {
+  rowsFrom(place: number): FeedBatch {
     if (place < this.#first || !this.#follower) {
       throw new Fault("unavailable", "The stream was read too slowly. Continue with its last cursor.");
     }
@@ -125,7 +125,7 @@ class LogFeed {
   /** Drops what all readers have taken, and the oldest rows above the limit. */
   #dropTaken(): void {
     const taken = Math.min(this.end, ...[...this.#readers].map(({ place }) => place));
-    const count = Math.max(taken - this.#first, this.#rows.length - MOST_WAITING, 0);
+    const count = Math.max(taken - this.#first, this.#rows.length - MAX_WAITING, 0);
     this.#rows.splice(0, count);
     this.#first += count;
   }
@@ -168,7 +168,7 @@ export class FeedReader {
    * The next rows, if the caller still has its rights.
    * @throws {Fault} unavailable for a reader that was too slow; that of a caller who lost its rights.
    */
-  async take(caller: FeedCaller): Promise<Taken> {
+  async take(caller: FeedCaller): Promise<FeedBatch> {
     await this.#feed.look(caller);
     if (caller.revision !== this.#feed.revision) await caller.read(async () => undefined);
     const taken = this.#feed.rowsFrom(this.#place);

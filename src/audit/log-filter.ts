@@ -27,7 +27,7 @@ export interface LogFilterQuery {
 }
 
 /** The longest time that filters without an index may search. */
-const MOST_DAYS = 31;
+const MAX_DAYS = 31;
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
@@ -91,8 +91,8 @@ function unindexedField(query: LogFilterQuery): string | undefined {
 
 function requireWindow(field: string, { from, until }: LogFilter, now: Date): void {
   if (!from) throw invalid("start_date", `must be given with ${field}, to bound the search`);
-  if ((until ?? now).getTime() - from.getTime() <= MOST_DAYS * DAY_MS) return;
-  throw invalid("start_date", `must be at most ${MOST_DAYS} days before end_date, or before now, with ${field}`);
+  if ((until ?? now).getTime() - from.getTime() <= MAX_DAYS * DAY_MS) return;
+  throw invalid("start_date", `must be at most ${MAX_DAYS} days before end_date, or before now, with ${field}`);
 }
 
 function readTime(field: string, text: string | undefined): Date | undefined {

@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.js";
-import type { Position } from "../crypto/cursor.js";
+import type { ListCursor } from "../crypto/cursor.js";
 import { listFollowedRows } from "../store/audit/followed-logs.js";
 import { readLogClosing } from "../store/audit/log-clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
@@ -14,7 +14,7 @@ const USUAL_COMMIT_MS = 5_000;
 /**
  * Ids of rows that were sent and are not final: about 80 bytes each. With more, rows are sent when their minute is closed.
  */
-const MOST_REMEMBERED = 50_000;
+const MAX_REMEMBERED = 50_000;
 /** Before all ids. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 
@@ -31,7 +31,7 @@ export async function endOfLog(tx: Transaction): Promise<Date> {
 }
 
 /** What a look found. */
-export interface Look {
+export interface PollResult {
   readonly rows: readonly LogRow[];
   /** Whether these are all rows that are there now. */
   readonly isAll: boolean;
@@ -40,7 +40,7 @@ export interface Look {
 }
 
 interface Found {
-  readonly final: Position;
+  readonly final: ListCursor;
   /** Rows that are final now, and were sent before. */
   readonly passed: readonly string[];
   /** Rows that are not final. */
@@ -62,14 +62,14 @@ export class LogFollower {
   /** Rows of one look at most. */
   readonly #batch: number;
   /** All rows up to here were sent, and no row can appear before it. */
-  #final: Position;
+  #final: ListCursor;
   /** Rows after `#final` that were sent. */
   readonly #sent = new Set<string>();
   /** The time of the newest row that was sent. */
   #newest: Date;
 
   /** @param start a position that {@link position} returned, or the time to begin at. */
-  constructor(filter: FollowFilter, start: Position | Date, batch = BATCH) {
+  constructor(filter: FollowFilter, start: ListCursor | Date, batch = BATCH) {
     this.#filter = filter;
     this.#batch = batch;
     this.#final = start instanceof Date ? { createdAt: start, id: NO_ID } : start;
@@ -77,7 +77,7 @@ export class LogFollower {
   }
 
   /** Where another follower continues without missing a row. */
-  get position(): Position {
+  get position(): ListCursor {
     return this.#final;
   }
 
@@ -87,12 +87,12 @@ export class LogFollower {
   }
 
   /** Finds the next rows. They come again until {@link accept}, because a transaction may run twice. */
-  async look(tx: Transaction, { isFull = false }: LookOptions = {}): Promise<Look> {
+  async look(tx: Transaction, { isFull = false }: LookOptions = {}): Promise<PollResult> {
     const closing = await tx.query(readLogClosing, "closing");
     const closedUntil = closing?.closed_until ?? undefined;
     const { rows: late, ...closed } = await this.#finish(tx, closedUntil);
     const remembered = this.#sent.size - closed.passed.length;
-    if (late.length >= this.#batch || remembered > MOST_REMEMBERED) {
+    if (late.length >= this.#batch || remembered > MAX_REMEMBERED) {
       return { rows: late, isAll: false, found: { ...closed, fresh: [] } };
     }
     const limit = this.#batch - late.length;
@@ -101,7 +101,7 @@ export class LogFollower {
   }
 
   /** Records that the rows of a look are sent. */
-  accept({ found: { final, passed, fresh } }: Look): void {
+  accept({ found: { final, passed, fresh } }: PollResult): void {
     this.#final = final;
     for (const id of passed) this.#sent.delete(id);
     for (const row of fresh) {
@@ -129,7 +129,7 @@ export class LogFollower {
     return { rows, passed, final };
   }
 
-  async #fresh(tx: Transaction, final: Position, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
+  async #fresh(tx: Transaction, final: ListCursor, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
     const found: LogRow[] = [];
     const recent = new Date(this.#newest.getTime() - USUAL_COMMIT_MS);
     let after = recent > final.createdAt && !isFull ? { createdAt: recent, id: NO_ID } : final;
@@ -144,17 +144,17 @@ export class LogFollower {
     return found;
   }
 
-  #page(tx: Transaction, after: Position, until: Date | undefined): Promise<readonly LogRow[]> {
+  #page(tx: Transaction, after: ListCursor, until: Date | undefined): Promise<readonly LogRow[]> {
     return tx.query(listFollowedRows, { ...this.#filter, after, until, limit: PAGE });
   }
 }
 
-function positionOf({ created_at: createdAt, id }: LogRow): Position {
+function positionOf({ created_at: createdAt, id }: LogRow): ListCursor {
   return { createdAt, id };
 }
 
 /** Negative if the first comes before the second. */
-export function comparePositions(one: Position, other: Position): number {
+export function comparePositions(one: ListCursor, other: ListCursor): number {
   const between = one.createdAt.getTime() - other.createdAt.getTime();
   if (between !== 0) return between;
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;

@@ -1,4 +1,4 @@
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import type { LogSink } from "../sinks/sink.js";
 import { readSinkPositions, type SinkPosition, saveSinkPosition } from "../store/audit/audit-sinks.js";
 import type { Database } from "../store/database.js";
@@ -84,7 +84,7 @@ export class LogPump {
   }
 
   #batches(tenantId: TenantId, start: SinkPosition): AsyncGenerator<SinkBatch> {
-    const isVault = tenantId === VAULT;
+    const isVault = tenantId === VAULT_TENANT_ID;
     return isVault ? vaultBatchesAfter(this.#database, start) : batchesAfter(this.#database, tenantId, start);
   }
 

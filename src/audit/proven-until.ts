@@ -3,7 +3,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { closeLog } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import { MINUTE_MS } from "../store/jobs/due.js";
-import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { isOwnEntry, verifiedHead } from "./chain.js";
 import { minuteOf } from "./minute-counts.js";
 import { type SealParts, sealClosed, sealedUntil } from "./seal-log.js";
 
@@ -40,7 +40,7 @@ export async function provenUntil(
   keys: TenantKeys,
 ): Promise<Date | undefined> {
   const { closedUntil, takenAt } = snapshot;
-  const end = snapshot.end && verifiedEnd(keys, tenantId, snapshot.end);
+  const end = snapshot.end && verifiedHead(keys, tenantId, snapshot.end);
   if (!closedUntil || !end) return undefined;
   let from: Date | undefined;
   for await (const seals of snapshot.seals({ first: end.number, last: Number.MAX_SAFE_INTEGER })) {

@@ -1,5 +1,5 @@
 /** Longer than any line: a restart of a chain can list a thousand findings. */
-const LONGEST_LINE = 1024 * 1024;
+const MAX_LINE_LENGTH = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** A file cannot be read any further. The message says why. */
@@ -18,7 +18,7 @@ export async function* rawLines(input: AsyncIterable<Buffer>): AsyncGenerator<Bu
       start = end + 1;
     }
     rest = bytes.subarray(start);
-    if (rest.length > LONGEST_LINE) throw new Unreadable("a line is too long");
+    if (rest.length > MAX_LINE_LENGTH) throw new Unreadable("a line is too long");
   }
   if (rest.length > 0) throw new Unreadable("the file ends in the middle of a line");
 }

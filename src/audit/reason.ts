@@ -3,7 +3,7 @@ import { Fault } from "../base/fault.js";
 /** Bounds of a reason, in code points after trimming, and its bytes as UTF-8. */
 const FEWEST = 3;
 const MOST = 500;
-const MOST_BYTES = 2_000;
+const MAX_BYTES = 2_000;
 
 /**
  * Controls, line and paragraph separators, and marks that reorder text: with them a reason could look like another one,
@@ -12,7 +12,7 @@ const MOST_BYTES = 2_000;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
 /** 13 to 19 digits of any script, with at most three other characters between any two of them. */
 const DIGITS = /\p{Nd}/u;
-const MOST_BETWEEN = 3;
+const MAX_BETWEEN = 3;
 /** Nine digits in the groups of a US social security number, or together. */
 const SOCIAL_SECURITY_NUMBER = /(?<!\d)\d{3}([-. \u2010-\u2015]?)\d{2}\1\d{4}(?!\d)/;
 const OWN_KEY = /key_[a-z]+_(?:pvt|pub|mgt|ses|prx)_/i;
@@ -27,7 +27,7 @@ export function readReason(text: string | undefined): string {
   const reason = text.normalize("NFC").trim();
   const length = [...reason].length;
   if (length < FEWEST || length > MOST) throw refused(`have ${FEWEST} to ${MOST} characters`);
-  if (Buffer.byteLength(reason) > MOST_BYTES) throw refused(`have at most ${MOST_BYTES} bytes`);
+  if (Buffer.byteLength(reason) > MAX_BYTES) throw refused(`have at most ${MAX_BYTES} bytes`);
   if (UNPRINTABLE.test(reason)) throw refused("not contain control characters, line breaks or marks that reorder text");
   // Compatibility forms such as full-width digits read as digits too.
   const folded = reason.normalize("NFKC");
@@ -80,7 +80,7 @@ function hasSeparateCardNumber(text: string): boolean {
     } else {
       if (between === 0 && endsWithCardNumber(digits)) return true;
       between += 1;
-      if (between > MOST_BETWEEN) digits = [];
+      if (between > MAX_BETWEEN) digits = [];
     }
   }
   return between === 0 && endsWithCardNumber(digits);
@@ -92,18 +92,18 @@ interface Digit {
   readonly beginsGroup: boolean;
 }
 
-const FEWEST_DIGITS = 13;
-const MOST_DIGITS = 19;
+const MIN_DIGITS = 13;
+const MAX_DIGITS = 19;
 
 /** Whether the last 13 to 19 digits, from the start of a group, pass Luhn's check (ISO/IEC 7812-1, annex B). */
 function endsWithCardNumber(digits: readonly Digit[]): boolean {
   let sum = 0;
-  const most = Math.min(digits.length, MOST_DIGITS);
+  const most = Math.min(digits.length, MAX_DIGITS);
   for (let count = 1; count <= most; count += 1) {
     const { value, beginsGroup } = digits[digits.length - count] ?? { value: 0, beginsGroup: false };
     const doubled = 2 * value;
     sum += count % 2 === 1 ? value : doubled > 9 ? doubled - 9 : doubled;
-    if (beginsGroup && count >= FEWEST_DIGITS && sum % 10 === 0 && sum > 0) return true;
+    if (beginsGroup && count >= MIN_DIGITS && sum % 10 === 0 && sum > 0) return true;
   }
   return false;
 }

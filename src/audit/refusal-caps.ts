@@ -5,11 +5,11 @@ import { MINUTE_MS } from "../store/jobs/due.js";
 export const ROWS_PER_TENANT = 60;
 export const ROWS_PER_SOURCE = 10;
 /** Sources of one tenant that a minute counts; further ones count as one. */
-const MOST_SOURCES = 1_000;
+const MAX_SOURCES = 1_000;
 /** Sources that an aggregate names. */
 const NAMED_SOURCES = 5;
 /** Longest message of a log row, in characters. */
-const LONGEST_MESSAGE = 200;
+const MAX_MESSAGE_LENGTH = 200;
 
 /** The refused keys of one tenant in one minute of the server's clock. */
 export class RefusalMinute {
@@ -54,14 +54,14 @@ export class RefusalMinute {
     let text = `${this.#further} more, from ${from} to ${to}, sources: ${ofOthers.length}`;
     for (const [name, { further }] of most.slice(0, NAMED_SOURCES)) {
       const next = `${text}, ${name || "unknown"} (${further})`;
-      if (next.length > LONGEST_MESSAGE - "Application Key refused: ".length) break;
+      if (next.length > MAX_MESSAGE_LENGTH - "Application Key refused: ".length) break;
       text = next;
     }
     return text;
   }
 
   #sourceOf(address: string | undefined) {
-    const isFull = this.#sources.size >= MOST_SOURCES;
+    const isFull = this.#sources.size >= MAX_SOURCES;
     const name = networkOf(address);
     let source = this.#sources.get(name) ?? (isFull ? this.#sources.get(OTHERS) : undefined);
     if (!source) {

@@ -1,13 +1,13 @@
 import type { Clock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import { proofOf } from "../crypto/keyed-hash.js";
+import { truncatedMac } from "../crypto/keyed-hash.js";
 import type { TenantKeySource } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { AuditContext } from "./audit-context.js";
-import { ALL, logEntry } from "./log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "./log-entry.js";
 import { RefusalMinute } from "./refusal-caps.js";
 
 /** A request with a key that is well-formed and not valid. */
@@ -34,8 +34,8 @@ export interface RefusedKeysParts {
 /** Time between a refusal and its row, in milliseconds. */
 const WRITE_AFTER_MS = 1_000;
 /** Tenants that a minute counts. Made-up keys may name any number of tenants. */
-const MOST_TENANTS = 10_000;
-const MOST_QUEUED = 5_000;
+const MAX_TENANTS = 10_000;
+const MAX_QUEUED = 5_000;
 /** Tenants whose rows are written at a time. */
 const AT_ONCE = 4;
 /** How often rows are tried to be written, a second apart. */
@@ -77,7 +77,7 @@ export class RefusedKeys {
       minute = undefined;
     }
     if (!minute) {
-      if (this.#minutes.size >= MOST_TENANTS) {
+      if (this.#minutes.size >= MAX_TENANTS) {
         this.#parts.onLost();
         return;
       }
@@ -102,7 +102,7 @@ export class RefusedKeys {
   }
 
   #enqueue(tenantId: TenantId, row: QueuedRow): void {
-    if (this.#count >= MOST_QUEUED) {
+    if (this.#count >= MAX_QUEUED) {
       this.#parts.onLost();
       return;
     }
@@ -141,11 +141,11 @@ export class RefusedKeys {
         for (const row of rows) {
           if (row.kind === "further") {
             const details = { remark: row.summary, outcome: "denied", code: "unauthenticated" } as const;
-            writeLog(tx, logEntry(undefined, "application_key", ALL, "refuse", details));
+            writeLog(tx, logEntry(undefined, "application_key", ANY_ENTITY_ID, "refuse", details));
           } else {
             const { hash, context, entityType = "application_key" } = row.refused;
             // Shows one guess repeated, and nothing of the key.
-            const id = proofOf(keys.proof, ["cloakroom/refused-key/1", hash]).toString("hex", 0, 8);
+            const id = truncatedMac(keys.proof, ["cloakroom/refused-key/1", hash]).toString("hex", 0, 8);
             const details = { remark: "not valid", outcome: "denied", code: "unauthenticated", context } as const;
             writeLog(tx, logEntry(undefined, entityType, id, "refuse", details));
           }
@@ -155,7 +155,7 @@ export class RefusedKeys {
       if (!isKnown) this.#forget(tenantId, rows);
     } catch (error) {
       if (error instanceof Fault && error.code === "unauthenticated") return this.#forget(tenantId, rows);
-      if (failures + 1 >= TRIES || this.#count + rows.length > MOST_QUEUED) {
+      if (failures + 1 >= TRIES || this.#count + rows.length > MAX_QUEUED) {
         for (const _ of rows) onLost();
         return;
       }

@@ -1,13 +1,13 @@
-import { type TenantId, VAULT } from "../base/ids.js";
-import { type ChainEnd, NO_SEAL } from "../crypto/log-seal.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import { type ChainHead, NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { insertSeal, moveChainEnd } from "../store/audit/audit-seals.js";
+import { insertSeal, moveChainHead } from "../store/audit/audit-seals.js";
 import { attest, latestAttestation, nextPlace } from "./attestations.js";
-import { OPERATOR } from "./audit-context.js";
-import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
+import { OPERATOR_CONTEXT } from "./audit-context.js";
+import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { type Finding, writeAcknowledged } from "./findings.js";
-import { ALL, logEntry } from "./log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "./log-entry.js";
 import { attestWhenDue, type SealParts, sealedUntil } from "./seal-log.js";
 import { lastSignedOf, signSeals, unsigned } from "./sign-seals.js";
 
@@ -27,10 +27,11 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   const keys = await keyring.of(tenantId);
   const { chain, before, at } = await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const chain = await readChain(tx, keys);
-    return { chain, before: tenantId === VAULT ? undefined : await lastSignedOf(tx, chain), at: tx.now };
+    return { chain, before: tenantId === VAULT_TENANT_ID ? undefined : await lastSignedOf(tx, chain), at: tx.now };
   });
-  const attested = tenantId === VAULT ? undefined : await latestAttestation(parts, tenantId);
-  const isWhole = tenantId === VAULT ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
+  const attested = tenantId === VAULT_TENANT_ID ? undefined : await latestAttestation(parts, tenantId);
+  const isWhole =
+    tenantId === VAULT_TENANT_ID ? chain.isWhole : (await history.stateOf(parts, tenantId, chain)) === "whole";
   const least = Math.max(history.reached(tenantId), attested?.seal.number ?? 0);
   const { number } = nextPlace({ ...chain, isWhole }, least);
   const row = signMark(keys, tenantId, {
@@ -39,22 +40,23 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
     ...{ previous: chain.last?.mac ?? NO_SEAL, subject: undefined },
     ...{ count: known.findingCount, digest: writeAcknowledged(known.findings) },
   });
-  const [signed = unsigned(row)] = tenantId === VAULT ? [] : await signSeals(keys, tenantId, [row], { before, at });
-  const end: ChainEnd = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
-  const stored = signEnd(keys, tenantId, end);
+  const [signed = unsigned(row)] =
+    tenantId === VAULT_TENANT_ID ? [] : await signSeals(keys, tenantId, [row], { before, at });
+  const end: ChainHead = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
+  const stored = signHead(keys, tenantId, end);
   const now = await database.bulk.run(tenantId, "unguarded", async (tx) => {
-    const details = { remark: "seals restarted", context: OPERATOR };
-    if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "log", ALL, "update", details));
+    const details = { remark: "seals restarted", context: OPERATOR_CONTEXT };
+    if (tenantId !== VAULT_TENANT_ID) writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "update", details));
     tx.enqueue(insertSeal, signed);
-    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
+    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
     return tx.now;
   });
   // From here on, comparisons use this place of the chain.
-  if (tenantId !== VAULT) await attestWhenDue(parts, { database, keys, tenantId }, { stored, end }, now);
+  if (tenantId !== VAULT_TENANT_ID) await attestWhenDue(parts, { database, keys, tenantId }, { stored, end }, now);
   return number;
 }
 
 /** Records in the vault's own chain that a tenant which is gone is no longer expected. */
-export async function releaseTenant(parts: SealParts, tenantId: TenantId): Promise<void> {
+export async function attestTenantGone(parts: SealParts, tenantId: TenantId): Promise<void> {
   await attest(parts, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }

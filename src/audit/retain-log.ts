@@ -1,11 +1,11 @@
 import type { TenantId } from "../base/ids.js";
 import type { SinkName } from "../sinks/sink.js";
-import { forgetLogDue, moveChainEnd } from "../store/audit/audit-seals.js";
+import { deleteLogDue, moveChainHead } from "../store/audit/audit-seals.js";
 import { readSinkPositions, type SinkPosition } from "../store/audit/audit-sinks.js";
 import { readLogClosing } from "../store/audit/log-clock.js";
 import { deleteLogBefore, readRawLog } from "../store/audit/raw-log.js";
-import { MINUTE_MS, noteDue } from "../store/jobs/due.js";
-import { ChainConflict, readChain, signEnd } from "./chain.js";
+import { MINUTE_MS, scheduleDue } from "../store/jobs/due.js";
+import { ChainConflict, readChain, signHead } from "./chain.js";
 import { attestWhenDue, nextDay, type SealParts, sealedUntil } from "./seal-log.js";
 
 /** Approximate number of rows that one transaction removes. */
@@ -45,8 +45,8 @@ export async function removeOldLog(
       const sent = sentUntil(await tx.query(readSinkPositions, "all"), sinks);
       const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime(), sent));
       if (end.keptFrom && end.keptFrom >= keptFrom) return end.keptFrom;
-      const moved = signEnd(keys, tenantId, { ...end, keptFrom });
-      if (!(await tx.query(moveChainEnd, { before: stored.mac, end: moved }))) throw new ChainConflict();
+      const moved = signHead(keys, tenantId, { ...end, keptFrom });
+      if (!(await tx.query(moveChainHead, { before: stored.mac, end: moved }))) throw new ChainConflict();
       return keptFrom;
     });
     let removed = time ? BATCH : 0;
@@ -58,11 +58,11 @@ export async function removeOldLog(
   await run.run(tenantId, "unguarded", async (tx) => {
     const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.query(readRawLog, any);
-    if (row) noteDue(tx, { kind: "log_retention", at: nextDay(now) });
+    if (row) scheduleDue(tx, { kind: "log_retention", at: nextDay(now) });
     // A sink or an authority that was set up since the last row gets the log within a day.
-    for (const sink of row ? sinks : []) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
-    if (row && parts.isStamped) noteDue(tx, { kind: "log_stamp", at: tx.now });
-    tx.enqueue(forgetLogDue, { kind: "log_retention", minute: dueAt });
+    for (const sink of row ? sinks : []) scheduleDue(tx, { kind: `log_${sink}`, at: tx.now });
+    if (row && parts.isStamped) scheduleDue(tx, { kind: "log_stamp", at: tx.now });
+    tx.enqueue(deleteLogDue, { kind: "log_retention", minute: dueAt });
   });
 }
 

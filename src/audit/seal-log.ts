@@ -1,16 +1,16 @@
 import type { TenantId } from "../base/ids.js";
-import { type ChainEnd, macOfMinute, type SealedMinute } from "../crypto/log-seal.js";
+import { type ChainHead, macOfMinute, type SealedMinute } from "../crypto/log-seal.js";
 import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
 import type { SinkName } from "../sinks/sink.js";
-import { closeLog, forgetLogDue, insertSeal, moveChainEnd, type SealRow } from "../store/audit/audit-seals.js";
+import { closeLog, deleteLogDue, insertSeal, moveChainHead, type SealRow } from "../store/audit/audit-seals.js";
 import { lockClosedLog } from "../store/audit/log-clock.js";
 import { cellsOf, type RawLogRow, readRawLog } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
-import { MINUTE_MS, noteDue } from "../store/jobs/due.js";
+import { MINUTE_MS, scheduleDue } from "../store/jobs/due.js";
 import { UniqueViolation } from "../store/postgres/database-error.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
-import { type Chain, ChainConflict, readChain, signEnd } from "./chain.js";
+import { type Chain, ChainConflict, readChain, signHead } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
 import { minuteOf } from "./minute-counts.js";
 import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
@@ -68,7 +68,7 @@ export async function sealLog(
   const outcome = await sealClosed(parts, tenantId, { until, signal });
   if (outcome === "sealed" || outcome === "broken") {
     await database.bulk.run(tenantId, "unguarded", async (tx) => {
-      tx.enqueue(forgetLogDue, { kind: "log_seal", minute: dueAt });
+      tx.enqueue(deleteLogDue, { kind: "log_seal", minute: dueAt });
     });
   }
   return outcome === "overtaken" ? "sealed" : outcome;
@@ -202,17 +202,17 @@ async function append(
   const seals = await signSeals(keys, tenantId, unsigned, { before: chain.signed, at });
   // The content of a tampered end is not carried over.
   const { keptFrom, attested } = chain.end ?? { keptFrom: undefined, attested: undefined };
-  const end: ChainEnd = { number, lastMac: previous, keptFrom, attested };
-  const stored = signEnd(keys, tenantId, end);
+  const end: ChainHead = { number, lastMac: previous, keptFrom, attested };
+  const stored = signHead(keys, tenantId, end);
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
     // Another process may have set the log back since its rows were read, which reopens its last minutes.
     if (!(await tx.query(lockClosedLog, until))) throw new ChainConflict();
     for (const seal of seals) tx.enqueue(insertSeal, seal);
-    noteDue(tx, { kind: "log_retention", at: tomorrow });
-    if (isStamped) noteDue(tx, { kind: "log_stamp", at: tomorrow });
-    for (const sink of sinks) noteDue(tx, { kind: `log_${sink}`, at: tx.now });
-    if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
+    scheduleDue(tx, { kind: "log_retention", at: tomorrow });
+    if (isStamped) scheduleDue(tx, { kind: "log_stamp", at: tomorrow });
+    for (const sink of sinks) scheduleDue(tx, { kind: `log_${sink}`, at: tx.now });
+    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
   });
   const signed = seals.at(-1)?.signed_body ?? chain.signed;
   return { stored, end, last: undefined, isWhole: true, signed };
@@ -230,10 +230,10 @@ export async function attestWhenDue(
   if (end.attested && Math.abs(now.getTime() - end.attested.at.getTime()) < ATTESTED_EVERY_MS) return;
   const { ref, isVaultBroken } = await attest(parts, tenantId, end);
   if (isVaultBroken) parts.onVaultBroken?.();
-  const attested = signEnd(keys, tenantId, { ...end, attested: ref });
+  const attested = signHead(keys, tenantId, { ...end, attested: ref });
   const before = stored.mac;
   // If another process has moved the end meanwhile, the head names an older attestation until the next.
-  await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(moveChainEnd, { before, end: attested }));
+  await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(moveChainHead, { before, end: attested }));
 }
 
 /** The midnight after a time: expired rows are looked for once a day. */

@@ -2,7 +2,7 @@ import type { TenantId } from "../base/ids.js";
 import type { SinkRecord } from "../sinks/sink.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import { readSealsAfter, readSetBacksAfter, type SinkPosition } from "../store/audit/audit-sinks.js";
-import { type RawLogRow, readRawLog, type Strand } from "../store/audit/raw-log.js";
+import { type RawLogRow, readRawLog, type Timeline } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
 import { MINUTE_MS } from "../store/jobs/due.js";
 import { sealedUntil } from "./seal-log.js";
@@ -74,7 +74,7 @@ async function* rowsOf(
   database: Database,
   tenantId: TenantId,
   { window_start: from }: SealRow,
-  strand: Strand,
+  strand: Timeline,
   start: SinkPosition["row"],
 ): AsyncGenerator<readonly RawLogRow[]> {
   const until = new Date(from.getTime() + MINUTE_MS);

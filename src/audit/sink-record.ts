@@ -1,4 +1,4 @@
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { OUTCOMES, type SinkRecord } from "../sinks/sink.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
@@ -28,9 +28,9 @@ export function recordOfVaultEntry(entry: SealRow): SinkRecord {
   // The digest of a restart is a list of findings, as long as that is.
   const { digest: _, ...short } = digests;
   return {
-    ...{ id: `${VAULT}/${number}`, time, name: `log.${kind}` },
+    ...{ id: `${VAULT_TENANT_ID}/${number}`, time, name: `log.${kind}` },
     ...{ outcome: "allowed", message: kind === "restart" ? "Seals restarted" : "Log sealed", traceId: undefined },
-    fields: { kind, tenant_id: VAULT, number, ...(kind === "restart" ? short : digests) },
+    fields: { kind, tenant_id: VAULT_TENANT_ID, number, ...(kind === "restart" ? short : digests) },
   };
 }
 

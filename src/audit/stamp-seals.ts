@@ -1,9 +1,9 @@
-import { newUuid, type TenantId, VAULT } from "../base/ids.js";
+import { newUuid, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { AnchorTree } from "../crypto/anchor-tree.js";
 import { hashOfSigned } from "../crypto/log-signing.js";
 import type { TimeStamp } from "../crypto/time-stamp.js";
 import { insertAnchor, insertStamp, readLastAnchored } from "../store/audit/audit-anchors.js";
-import { forgetLogDue, readLastSigned } from "../store/audit/audit-seals.js";
+import { deleteLogDue, readLastSigned } from "../store/audit/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { readBody } from "./seal-body.js";
 
@@ -62,7 +62,7 @@ export async function stampSeals(parts: StampParts, tasks: readonly StampTask[],
   const tree = new AnchorTree(seals.map(({ body }) => body));
   const { token, time } = await authority.stamp(tree.root, signal);
   const stamp = { id: newUuid(), stamped_at: time, token };
-  await database.bulk.run(VAULT, "unguarded", async (tx) => {
+  await database.bulk.run(VAULT_TENANT_ID, "unguarded", async (tx) => {
     tx.enqueue(insertStamp, stamp);
   });
   for (const [index, { task, number }] of seals.entries()) {
@@ -71,7 +71,7 @@ export async function stampSeals(parts: StampParts, tasks: readonly StampTask[],
     await database.bulk
       .run(task.tenantId, "unguarded", async (tx) => {
         tx.enqueue(insertAnchor, anchor);
-        tx.enqueue(forgetLogDue, { kind: "log_stamp", minute: task.dueAt });
+        tx.enqueue(deleteLogDue, { kind: "log_stamp", minute: task.dueAt });
       })
       .catch((error: unknown) => onFailure(task.tenantId, error));
   }
@@ -90,6 +90,6 @@ async function lastSealOf(database: Database, task: StampTask): Promise<LastSeal
 
 function forget(database: Database, { tenantId, dueAt }: StampTask): Promise<void> {
   return database.bulk.run(tenantId, "unguarded", async (tx) => {
-    tx.enqueue(forgetLogDue, { kind: "log_stamp", minute: dueAt });
+    tx.enqueue(deleteLogDue, { kind: "log_stamp", minute: dueAt });
   });
 }

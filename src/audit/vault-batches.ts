@@ -1,4 +1,4 @@
-import { VAULT } from "../base/ids.js";
+import { VAULT_TENANT_ID } from "../base/ids.js";
 import type { SinkRecord } from "../sinks/sink.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import { readVaultEntriesAfter, type SinkPosition } from "../store/audit/audit-sinks.js";
@@ -18,7 +18,7 @@ export async function* vaultBatchesAfter(database: Database, start: SinkPosition
   let { number } = start;
   for (;;) {
     const after = { number, limit: ENTRIES };
-    const { entries, records } = await database.bulk.run(VAULT, "unguarded", async (tx) => {
+    const { entries, records } = await database.bulk.run(VAULT_TENANT_ID, "unguarded", async (tx) => {
       const entries = await tx.query(readVaultEntriesAfter, after);
       const records = await Promise.all(entries.map((entry) => recordsOf(tx, entry)));
       return { entries, records: records.flat() };
@@ -39,5 +39,5 @@ async function recordsOf(tx: Transaction, entry: SealRow): Promise<readonly Sink
   const until = new Date(from.getTime() + 1);
   const rows = await tx.query(readRawLog, { strand: "all", from, until, after: undefined, limit: ROWS });
   const row = rows.find((one) => vaultRowDigest(one).equals(entry.digest));
-  return row ? [recordOfRow(VAULT, row), own] : [own];
+  return row ? [recordOfRow(VAULT_TENANT_ID, row), own] : [own];
 }

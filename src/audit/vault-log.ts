@@ -1,13 +1,13 @@
-import { newUuid, type TenantId, VAULT } from "../base/ids.js";
+import { newUuid, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeVaultLog } from "../store/audit/audit-logs.js";
-import { insertSeal, moveChainEnd } from "../store/audit/audit-seals.js";
+import { insertSeal, moveChainHead } from "../store/audit/audit-seals.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
 import { UniqueViolation } from "../store/postgres/database-error.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type AttestParts, nextPlace } from "./attestations.js";
-import { NO_CONTEXT, OPERATOR } from "./audit-context.js";
-import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
+import { EMPTY_CONTEXT, OPERATOR_CONTEXT } from "./audit-context.js";
+import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 import { vaultRowDigest } from "./vault-row.js";
 
@@ -46,11 +46,11 @@ const TRIES = 20;
  * Records an event in the vault's own log. The row and its entry of the vault's own chain are written together, so it is
  * sealed from the beginning.
  */
-export async function recordInVault(parts: AttestParts, event: VaultEvent): Promise<void> {
-  const keys = await parts.keyring.of(VAULT);
+export async function recordVaultEvent(parts: AttestParts, event: VaultEvent): Promise<void> {
+  const keys = await parts.keyring.of(VAULT_TENANT_ID);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.database.bulk.run(VAULT, "unguarded", (tx) => append(tx, keys, event));
+      return await parts.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => append(tx, keys, event));
     } catch (error) {
       const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
       if (!isTaken || attempt === TRIES) throw error;
@@ -59,19 +59,19 @@ export async function recordInVault(parts: AttestParts, event: VaultEvent): Prom
 }
 
 /** Records that a tenant was created or deleted: its own log is deleted with it. */
-export function recordTenant(
+export function recordTenantEvent(
   parts: AttestParts,
   operation: "create" | "delete",
   tenantId: TenantId,
   by: Pick<VaultEvent, "remark" | "isByServer">,
 ): Promise<void> {
-  return recordInVault(parts, { entityType: "tenant", entityId: tenantId, operation, ...by });
+  return recordVaultEvent(parts, { entityType: "tenant", entityId: tenantId, operation, ...by });
 }
 
 async function append(tx: Transaction, keys: TenantKeys, event: VaultEvent): Promise<void> {
   const { entityType, entityId, operation, remark, isByServer = false } = event;
   const draft = {
-    ...{ id: newUuid(), actor: undefined, context: isByServer ? NO_CONTEXT : OPERATOR },
+    ...{ id: newUuid(), actor: undefined, context: isByServer ? EMPTY_CONTEXT : OPERATOR_CONTEXT },
     ...{ entityType, entityId, operation, message: `${ENTITIES[entityType]} ${OPERATIONS[operation]}: ${remark}` },
     ...{ outcome: "allowed", code: undefined, transform: undefined },
   };
@@ -85,9 +85,9 @@ async function append(tx: Transaction, keys: TenantKeys, event: VaultEvent): Pro
   const chain = await readChain(tx, keys);
   const { number, previous } = nextPlace(chain);
   const mark = { kind: "event", at: tx.now, number, count: 1, previous, subject: undefined } as const;
-  const entry = signMark(keys, VAULT, { ...mark, digest: vaultRowDigest(row) });
-  const end = signEnd(keys, VAULT, { number, lastMac: entry.mac, keptFrom: undefined, attested: undefined });
+  const entry = signMark(keys, VAULT_TENANT_ID, { ...mark, digest: vaultRowDigest(row) });
+  const end = signHead(keys, VAULT_TENANT_ID, { number, lastMac: entry.mac, keptFrom: undefined, attested: undefined });
   writeVaultLog(tx, draft);
   tx.enqueue(insertSeal, unsigned(entry));
-  if (!(await tx.query(moveChainEnd, { before: chain.stored?.mac, end }))) throw new ChainConflict();
+  if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, end }))) throw new ChainConflict();
 }

@@ -1,11 +1,11 @@
-import { VAULT } from "../base/ids.js";
+import { VAULT_TENANT_ID } from "../base/ids.js";
 import { CURRENT_DIGEST, rowLeaf } from "../crypto/row-digest.js";
 import { cellsOf, type RawLogRow } from "../store/audit/raw-log.js";
 import { type Acknowledged, Findings } from "./findings.js";
 
 /** What an entry of the vault's own chain says about its row. */
 export function vaultRowDigest(row: RawLogRow): Buffer {
-  return rowLeaf(VAULT, cellsOf(row, CURRENT_DIGEST));
+  return rowLeaf(VAULT_TENANT_ID, cellsOf(row, CURRENT_DIGEST));
 }
 
 /** Compares the rows of the vault's own log with the entries of its chain: one row for each. */

@@ -3,11 +3,11 @@ import { NO_SEAL } from "../crypto/log-seal.js";
 import { hashOfSigned } from "../crypto/log-signing.js";
 import { CURRENT_DIGEST, newRowDigest } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { EndRow, SealRow } from "../store/audit/audit-seals.js";
+import type { HeadRow, SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import { cellsOf, exceedsLayout } from "../store/audit/raw-log.js";
 import { MINUTE_MS } from "../store/jobs/due.js";
-import { digestVersionOf, isOwnEntry, verifiedEnd } from "./chain.js";
+import { digestVersionOf, isOwnEntry, verifiedHead } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
 import { NO_BODY, readBody } from "./seal-body.js";
@@ -94,7 +94,7 @@ class Verification {
     this.#tenantId = tenantId;
     this.#keys = keys;
     this.#options = options;
-    const end = snapshot.end && verifiedEnd(keys, tenantId, snapshot.end);
+    const end = snapshot.end && verifiedHead(keys, tenantId, snapshot.end);
     this.#isOwnEnd = end !== undefined;
     this.#keptFrom = end?.keptFrom;
     this.#strands = new SealedGroups(snapshot, (count) => {
@@ -245,7 +245,7 @@ class Verification {
     this.#findings.add("fields_unsealed", start, detail);
   }
 
-  #checkEnd(end: EndRow | undefined): void {
+  #checkEnd(end: HeadRow | undefined): void {
     const last = this.#last;
     const minute = last?.window_start;
     const findings = this.#findings;

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
+import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { fieldsOf } from "./export-format.js";
 import type { Finding } from "./findings.js";
 import { rawLines, Unreadable } from "./raw-lines.js";
@@ -64,7 +64,7 @@ class ReceivedCheck {
       this.#otherLines += 1;
       return;
     }
-    if (tenantId === VAULT) {
+    if (tenantId === VAULT_TENANT_ID) {
       this.#vaultRows += isRow ? 1 : 0;
       return;
     }

@@ -1,9 +1,9 @@
-import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
-import { type AttestationRef, isMac, macOfClosing, NO_SEAL } from "../crypto/log-seal.js";
+import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
+import { type AttestationRef, isMac, macOfDeletion, NO_SEAL } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import type { Deletion } from "../store/tenancy/operator-tenants.js";
-import { isOwnEntry, verifiedEnd } from "./chain.js";
+import { isOwnEntry, verifiedHead } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { VaultRows } from "./vault-row.js";
 import type { AttestedSeal } from "./verify-log.js";
@@ -34,21 +34,21 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
   for await (const page of snapshot.seals()) {
     for (const entry of page) {
       const at = entry.window_start;
-      if (!isOwnEntry(keys, VAULT, entry)) {
-        findings.add("vault_changed", at, `entry ${entry.number} of the vault's own chain was not made by this vault`);
+      if (!isOwnEntry(keys, VAULT_TENANT_ID, entry)) {
+        findings.add("vault_changed", at, `entry ${entry.number} of the vault's own chain has an invalid MAC`);
       } else if (entry.number !== number + 1 && !(entry.kind === "restart" && entry.number > number)) {
         findings.add("vault_changed", at, `entries before ${entry.number} of the vault's own chain are gone`);
       } else if (!entry.previous.equals(mac)) {
         findings.add(
           "vault_changed",
           at,
-          `entry ${entry.number} of the vault's own chain does not follow the one before`,
+          `entry ${entry.number} of the vault's own chain does not chain to the previous entry`,
         );
       }
       const { subject } = entry;
       if (subject !== null && isTenantId(subject)) {
         const seal = { number: entry.row_count, minute: at, mac: entry.digest.toString("hex") };
-        // An operator has released this tenant, which is gone: it is no longer expected.
+        // An operator wrote off this deleted tenant (seal number 0): do not expect it.
         if (seal.number === 0) attested.delete(subject);
         else attested.set(subject, { ...seal, at, entry: entry.number });
       }
@@ -63,9 +63,9 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
     }
   }
   await rows.check(snapshot.rows("all"), findings, acknowledged);
-  const end = snapshot.end && verifiedEnd(keys, VAULT, snapshot.end);
+  const end = snapshot.end && verifiedHead(keys, VAULT_TENANT_ID, snapshot.end);
   const isEnd = end ? end.number === number && Buffer.from(end.lastMac).equals(mac) : number === 0 && !snapshot.end;
-  if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was changed or taken off");
+  if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was modified or truncated");
   return {
     ...{ attested, reached: number, findings: findings.list, findingCount: findings.count },
     ...(acknowledged.count > 0 ? { acknowledged: acknowledged.list } : {}),
@@ -76,7 +76,7 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
  * Finds a contradiction between a tenant's head and the vault's own chain.
  * @param entryMac reads the present MAC of a stored entry, because attestations continue during verification.
  */
-export async function findContradiction(
+export async function findHeadMismatch(
   tenantId: TenantId,
   claimed: AttestationRef,
   vault: VaultVerdict,
@@ -95,6 +95,6 @@ export function isOwnDeletion(keys: TenantKeys, tenantId: TenantId, { at, by, ma
   if (!at || !by || !mac) return false;
   const { byVersion } = keys.audit;
   return [...byVersion.keys()].some((version) =>
-    isMac(mac, () => macOfClosing(keys.audit, version, { tenantId, at, by })),
+    isMac(mac, () => macOfDeletion(keys.audit, version, { tenantId, at, by })),
   );
 }

@@ -82,15 +82,15 @@ export function invalidFields(fields: FieldFaults): Fault {
  * Byte limits of a field name and an expectation within a detail; longer ones are cut, because callers may choose them.
  * gRPC sends details in trailers, of which clients accept 8 KiB, with three characters for each non-ASCII byte.
  */
-const LONGEST_FIELD = 64;
-const LONGEST_EXPECTATION = 192;
+const MAX_FIELD_LENGTH = 64;
+const MAX_EXPECTATION_LENGTH = 192;
 
 /** `rules[0].transform must be one of: redact, mask, reveal (1 of 3 problems)` */
 function firstProblem(fields: FieldFaults): string {
   const [first] = Object.entries(fields);
   if (!first) return "The request is not valid.";
   const [field, [expectation = "is not valid"]] = first;
-  const problem = `${shortened(field, LONGEST_FIELD)} ${shortened(expectation, LONGEST_EXPECTATION)}`;
+  const problem = `${shortened(field, MAX_FIELD_LENGTH)} ${shortened(expectation, MAX_EXPECTATION_LENGTH)}`;
   const count = Object.values(fields).reduce((sum, { length }) => sum + length, 0);
   return count > 1 ? `${problem} (1 of ${count} problems)` : problem;
 }

@@ -29,7 +29,7 @@ export function parseUuid(text: string): Uuid | undefined {
  * Owner of the vault's own records, under keys of its own: the chain that attests the last seals of all tenants. No
  * real tenant gets this id, because generated ids contain the time.
  */
-export const VAULT: TenantId = fixedTenantId("00000000-0000-7000-8000-000000000000");
+export const VAULT_TENANT_ID: TenantId = fixedTenantId("00000000-0000-7000-8000-000000000000");
 
 function fixedTenantId(id: string): TenantId {
   if (!isTenantId(id)) throw new Error("a fixed tenant id is malformed");

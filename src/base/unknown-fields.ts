@@ -11,7 +11,7 @@ export interface FieldNames {
  * At most this many unknown fields are checked for misspelling: no client sends more, and each is compared with all
  * known fields.
  */
-const MOST_COMPARED = 50;
+const MAX_COMPARED = 50;
 
 /**
  * Returns objections to unknown fields. Most are ignored, because newer clients send newer fields. Refused are fields
@@ -26,7 +26,7 @@ export function unknownFieldFaults(
   return unknown.flatMap((name, index): (readonly [string, string])[] => {
     const reason = unserved.get(name);
     if (reason !== undefined) return isEmptyJson(object[name]) ? [] : [[name, `is not served: ${reason}`]];
-    const meant = index < MOST_COMPARED ? suggestedField(name, known) : undefined;
+    const meant = index < MAX_COMPARED ? suggestedField(name, known) : undefined;
     return meant === undefined || Object.hasOwn(object, meant) ? [] : [[name, `is not known; ${meant} is`]];
   });
 }

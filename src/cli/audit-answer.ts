@@ -1,4 +1,4 @@
-import type { LogProof } from "../audit/query-log.js";
+import type { LogProof } from "../audit/search-log.js";
 import type { TenantId } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import type { LogRow } from "../store/audit/log-listing.js";
@@ -20,7 +20,7 @@ export const QUESTION_HELP = [
 ];
 
 const DEFAULT_LIMIT = 1_000;
-const MOST_LIMIT = 10_000;
+const MAX_LIMIT = 10_000;
 
 export interface Window {
   readonly from: Date | undefined;
@@ -31,8 +31,8 @@ export interface Window {
 /** @throws {UsageError} */
 export function readWindow(options: CommandInput["options"], now: Date, defaultSince?: string): Window {
   const limit = options.limit === undefined ? DEFAULT_LIMIT : Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LIMIT) {
-    throw new UsageError(`--limit must be a whole number from 1 to ${MOST_LIMIT}.`);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_LIMIT}.`);
   }
   return {
     from: readTime("since", options.since ?? defaultSince, now),

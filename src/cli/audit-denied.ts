@@ -1,4 +1,4 @@
-import { queryLog } from "../audit/query-log.js";
+import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault } from "../vault/vault.js";
@@ -29,7 +29,12 @@ export const auditDenied: Command = {
     let hasMore = false;
     for (const tenantId of await chosenTenants(vault, options)) {
       const filter = { outcome: "denied", from, until };
-      const found = await queryLog(vault, tenantId, { filter, isWanted: () => true, limit, remark: "denied requests" });
+      const found = await searchLog(vault, tenantId, {
+        filter,
+        isWanted: () => true,
+        limit,
+        remark: "denied requests",
+      });
       hasMore ||= found.hasMore;
       if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
       for (const row of found.rows) {

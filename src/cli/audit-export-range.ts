@@ -1,10 +1,10 @@
 import { pipeline } from "node:stream/promises";
-import { OPERATOR } from "../audit/audit-context.js";
+import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { exportRange, wholeMinutes } from "../audit/export-range.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { sealUntilNow } from "../audit/proven-until.js";
 import { systemClock } from "../base/clock.js";
-import { type TenantId, type Uuid, VAULT } from "../base/ids.js";
+import { type TenantId, type Uuid, VAULT_TENANT_ID } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import { configuredSinks } from "../settings/log-sinks.js";
 import { readStamp } from "../store/audit/audit-anchors.js";
@@ -33,7 +33,7 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
   const keys = await vault.keyring.of(tenantId);
   const sealing = { ...vault, sinks: configuredSinks(config.logSinks), isStamped: config.timeStamps !== undefined };
   const isWhole = await sealUntilNow(sealing, tenantId, now);
-  await noteExport(vault, tenantId);
+  await recordExport(vault, tenantId);
   await using snapshot = await openLogSnapshot(vault.address, tenantId);
   let rows = 0;
   const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
@@ -51,16 +51,16 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
 }
 
 /** An export is an access to the log (PCI DSS 10.2.1.3). */
-export async function noteExport({ database }: Vault, tenantId: TenantId): Promise<void> {
-  const details = { remark: "exported by an operator", context: OPERATOR };
+export async function recordExport({ database }: Vault, tenantId: TenantId): Promise<void> {
+  const details = { remark: "exported by an operator", context: OPERATOR_CONTEXT };
   await database.ordinary.run(tenantId, "unguarded", async (tx) => {
-    writeLog(tx, logEntry(undefined, "log", ALL, "list", details));
+    writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "list", details));
   });
 }
 
 /** The vault itself has the time stamps: one covers many tenants. */
 async function tokenOf({ database }: Vault, id: Uuid): Promise<Buffer | undefined> {
-  const stamp = await database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readStamp, id));
+  const stamp = await database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(readStamp, id));
   return stamp?.token;
 }
 

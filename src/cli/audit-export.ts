@@ -3,7 +3,7 @@ import { exportLog } from "../audit/export-log.js";
 import { systemClock } from "../base/clock.js";
 import { openLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
-import { exportSigned, noteExport } from "./audit-export-range.js";
+import { exportSigned, recordExport } from "./audit-export-range.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
@@ -41,7 +41,7 @@ export const auditExport: Command = {
     let lines = 0;
     async function* logs(): AsyncGenerator<string> {
       for (const tenantId of tenants) {
-        await noteExport(vault, tenantId);
+        await recordExport(vault, tenantId);
         await using snapshot = await openLogSnapshot(vault.address, tenantId);
         const tell = progressOf(say, `Tenant ${tenantId}`, snapshot.sealedRows);
         for await (const text of exportLog(snapshot, tenantId, tell)) {

@@ -1,6 +1,6 @@
 import { verifyVault } from "../audit/verify-vault.js";
 import { systemClock } from "../base/clock.js";
-import { VAULT } from "../base/ids.js";
+import { VAULT_TENANT_ID } from "../base/ids.js";
 import { listLogRows } from "../store/audit/log-listing.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
@@ -17,10 +17,12 @@ export const auditOperations: Command = {
     const { from, until, limit } = readWindow(options, new Date(systemClock.now()));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const listing = { from, until, after: undefined, offset: 0, limit: limit + 1 };
-    const found = await vault.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(listLogRows, listing));
-    const keys = await vault.keyring.of(VAULT);
-    const { findingCount } = await readLogSnapshot(vault.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
-    const rows = found.slice(0, limit).map((row) => showRow(VAULT, row));
+    const found = await vault.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(listLogRows, listing));
+    const keys = await vault.keyring.of(VAULT_TENANT_ID);
+    const { findingCount } = await readLogSnapshot(vault.address, VAULT_TENANT_ID, (snapshot) =>
+      verifyVault(snapshot, keys),
+    );
+    const rows = found.slice(0, limit).map((row) => showRow(VAULT_TENANT_ID, row));
     answer({
       rows: rows.map(({ tenant_id: _tenant, ...row }) => row),
       complete: found.length <= limit,

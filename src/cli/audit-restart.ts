@@ -1,7 +1,7 @@
-import { releaseTenant, restartChain } from "../audit/restart-chain.js";
+import { attestTenantGone, restartChain } from "../audit/restart-chain.js";
 import { verifyVault } from "../audit/verify-vault.js";
 import { systemClock } from "../base/clock.js";
-import { VAULT } from "../base/ids.js";
+import { VAULT_TENANT_ID } from "../base/ids.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { listActiveTenants } from "../store/tenancy/operator-tenants.js";
 import { openVault, type Vault } from "../vault/vault.js";
@@ -30,7 +30,7 @@ export const auditRestart: Command = {
 
 async function restartVault(vault: Vault) {
   const known = await verifyOwn(vault);
-  const number = await restartChain(vault, VAULT, known);
+  const number = await restartChain(vault, VAULT_TENANT_ID, known);
   return { restarted: "the vault's own chain", number, acknowledged: known.findingCount };
 }
 
@@ -40,7 +40,7 @@ async function restartTenant(vault: Vault, options: CommandInput["options"], say
   const [tenantId] = chosenOf([...new Set([...active, ...own.attested.keys()])], options);
   if (!tenantId) throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
   if (!active.includes(tenantId)) {
-    await releaseTenant(vault, tenantId);
+    await attestTenantGone(vault, tenantId);
     return { tenant_id: tenantId, released: true };
   }
   const known = await verifyTenant(vault, tenantId, own.attested.get(tenantId), say);
@@ -49,6 +49,6 @@ async function restartTenant(vault: Vault, options: CommandInput["options"], say
 }
 
 async function verifyOwn(vault: Vault) {
-  const keys = await vault.keyring.of(VAULT);
-  return readLogSnapshot(vault.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
+  const keys = await vault.keyring.of(VAULT_TENANT_ID);
+  return readLogSnapshot(vault.address, VAULT_TENANT_ID, (snapshot) => verifyVault(snapshot, keys));
 }

@@ -1,10 +1,10 @@
-import { verifiedEnd } from "../audit/chain.js";
+import { verifiedHead } from "../audit/chain.js";
 import type { Finding } from "../audit/findings.js";
 import { type AttestedSeal, type LogVerdict, type SeenSeal, verifyLog } from "../audit/verify-log.js";
-import { findContradiction, isOwnDeletion, type VaultVerdict, verifyVault } from "../audit/verify-vault.js";
+import { findHeadMismatch, isOwnDeletion, type VaultVerdict, verifyVault } from "../audit/verify-vault.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import type { AttestationRef } from "../crypto/log-seal.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readSeal } from "../store/audit/audit-seals.js";
@@ -51,8 +51,8 @@ export const auditVerify: Command = {
     const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const active = new Set(await listActiveTenants(vault.ownerAddress));
-    const vaultKeys = await vault.keyring.of(VAULT);
-    const own = await readLogSnapshot(vault.address, VAULT, (snapshot) => verifyVault(snapshot, vaultKeys));
+    const vaultKeys = await vault.keyring.of(VAULT_TENANT_ID);
+    const own = await readLogSnapshot(vault.address, VAULT_TENANT_ID, (snapshot) => verifyVault(snapshot, vaultKeys));
     const parts: Parts = { vault, vaultKeys, own, say, sealing: await sealingSince(vault.ownerAddress) };
     const shown: Readonly<Record<string, unknown>>[] = [];
     const contradictions: Finding[] = [];
@@ -70,7 +70,7 @@ export const auditVerify: Command = {
     if (findings.length > 0) {
       process.exitCode = 1;
       const verdict = { lastSeal: undefined, findings, findingCount: own.findingCount + contradictions.length };
-      shown.push({ ...show(VAULT, verdict, options.json === true), of: "the vault itself" });
+      shown.push({ ...show(VAULT_TENANT_ID, verdict, options.json === true), of: "the vault itself" });
     }
     answer(shown);
   },
@@ -145,7 +145,7 @@ export async function verifyTenant(
     const late = new Date(snapshot.takenAt.getTime() - SEALED_WITHIN_MS);
     const sealedBy = sealing && sealing < late ? late : undefined;
     const verdict = await verifyLog(snapshot, tenantId, keys, { seen, attested, sealedBy, onProgress });
-    return { ...verdict, claimed: snapshot.end && verifiedEnd(keys, tenantId, snapshot.end)?.attested };
+    return { ...verdict, claimed: snapshot.end && verifiedHead(keys, tenantId, snapshot.end)?.attested };
   });
 }
 
@@ -173,8 +173,8 @@ function contradicted(
   tenantId: TenantId,
   claimed: AttestationRef,
 ): Promise<Finding | undefined> {
-  return findContradiction(tenantId, claimed, own, async (number) => {
-    const entry = await vault.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readSeal, number));
+  return findHeadMismatch(tenantId, claimed, own, async (number) => {
+    const entry = await vault.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(readSeal, number));
     return entry?.mac;
   });
 }

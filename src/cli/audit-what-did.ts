@@ -1,4 +1,4 @@
-import { queryLog } from "../audit/query-log.js";
+import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
@@ -32,12 +32,12 @@ async function collect(vault: Vault, options: CommandInput["options"], id: Uuid,
   let hasMore = false;
   for (const tenantId of await chosenTenants(vault, options)) {
     const ask = { isWanted: () => true, limit, remark: "what an actor or key did" };
-    const asActor = await queryLog(vault, tenantId, { ...ask, filter: { actorId: id, from, until } });
+    const asActor = await searchLog(vault, tenantId, { ...ask, filter: { actorId: id, from, until } });
     // Keys and sessions have no index: the window bounds the search.
     const found =
       asActor.rows.length > 0
         ? asActor
-        : await queryLog(vault, tenantId, { ...ask, filter: { keyId: id, from, until } });
+        : await searchLog(vault, tenantId, { ...ask, filter: { keyId: id, from, until } });
     rows.push(...found.rows.map((row) => ({ tenantId, row })));
     hasMore ||= found.hasMore;
     if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));

@@ -1,4 +1,4 @@
-import { queryLog } from "../audit/query-log.js";
+import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import { openVault } from "../vault/vault.js";
 import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding } from "./audit-answer.js";
@@ -23,7 +23,7 @@ export const auditWhoRead: Command = {
     for (const tenantId of await chosenTenants(vault, options)) {
       const isWanted = ({ operation }: { readonly operation: string }) => READING.includes(operation);
       const question = { filter: { entityId, from, until }, isWanted, limit, remark: "who read a token" };
-      const found = await queryLog(vault, tenantId, question);
+      const found = await searchLog(vault, tenantId, question);
       rows.push(...found.rows.map((row) => showRow(tenantId, row)));
       hasMore ||= found.hasMore;
       if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));

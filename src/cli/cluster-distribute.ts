@@ -2,7 +2,7 @@ import { distributeVault, vaultDistributionStatements } from "../vault/prepare-v
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 /** The limit of Citus. */
-const MOST_SHARDS = 64_000;
+const MAX_SHARDS = 64_000;
 
 export const clusterDistribute: Command = {
   summary: "Distribute the tables over the Citus cluster that DATABASE_URL's database coordinates",
@@ -36,6 +36,6 @@ export const clusterDistribute: Command = {
 function shardsOf({ shards }: CommandInput["options"]): number | undefined {
   if (shards === undefined) return undefined;
   const count = Number(shards);
-  if (Number.isInteger(count) && count >= 1 && count <= MOST_SHARDS) return count;
-  throw new UsageError(`--shards must be a number from 1 to ${MOST_SHARDS}.`);
+  if (Number.isInteger(count) && count >= 1 && count <= MAX_SHARDS) return count;
+  throw new UsageError(`--shards must be a number from 1 to ${MAX_SHARDS}.`);
 }

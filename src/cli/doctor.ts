@@ -66,11 +66,11 @@ async function lateLog({ database }: Vault, config: Config): Promise<readonly st
 }
 
 /** What PCI DSS 10.5.1 asks for. */
-const LEAST_RETENTION_DAYS = 365;
+const MIN_RETENTION_DAYS = 365;
 
 function shortRetention({ logRetentionDays: days }: Config): readonly string[] {
-  if (days === 0 || days >= LEAST_RETENTION_DAYS) return [];
-  return [`CLOAKROOM_LOG_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${LEAST_RETENTION_DAYS} days.`];
+  if (days === 0 || days >= MIN_RETENTION_DAYS) return [];
+  return [`CLOAKROOM_AUDIT_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${MIN_RETENTION_DAYS} days.`];
 }
 
 /** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */
@@ -130,7 +130,7 @@ async function showDisk(address: DatabaseAddress, cluster: ClusterReport | undef
         ? tables.map((found) => ({ ...found, placement: placements.get(found.table) ?? "coordinator" }))
         : tables,
       statistics_since: use.statisticsSince?.toISOString() ?? "the start",
-      wal_bytes: use.walBytes ?? "not visible to this login (it takes pg_monitor)",
+      wal_bytes: use.walBytes ?? "not visible: grant pg_monitor to this login",
       wal_written_bytes: use.walWritten,
       connections: use.connections,
       max_connections: use.maxConnections,

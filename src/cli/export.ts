@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { recordInVault } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { newUuid } from "../base/ids.js";
 import { exportMac, newExportKey } from "../crypto/export-key.js";
@@ -27,7 +27,7 @@ export const exportCommand: Command = {
     await requireNew(file);
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const event = { entityType: "export", entityId: newUuid(), operation: "create" } as const;
-    await recordInVault(vault, { ...event, remark: `all stored data, ${operatorName()}` });
+    await recordVaultEvent(vault, { ...event, remark: `all stored data, ${operatorName()}` });
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 0 });
     try {
       await writeNewFile(file, (target) =>

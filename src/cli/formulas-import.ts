@@ -6,7 +6,7 @@ import {
 } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { compileValidation } from "../api/pipeline/validation.js";
 import { compileJsonReader } from "../api/rest/json-reader.js";
-import { recordInVault } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Fault } from "../base/fault.js";
 import { isJsonObject, type Json } from "../base/json.js";
@@ -36,7 +36,7 @@ export const formulasImport: Command = {
     }
     for (const { id } of formulas) {
       const event = { entityType: "reactor_formula", entityId: id, operation: "create" } as const;
-      await recordInVault(vault, { ...event, remark: `official, ${operatorName()}` });
+      await recordVaultEvent(vault, { ...event, remark: `official, ${operatorName()}` });
     }
     answer(formulas.map(({ id, name }) => ({ id, name })));
   },

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { recordInVault } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { isTenantId, type TenantId } from "../base/ids.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
@@ -76,7 +76,7 @@ async function rotateRoot(
     clearTimeout(waiting);
     return rotateRootKey({ database, owner, rootKeys, say }, vault.rootKey);
   }).finally(() => clearTimeout(waiting));
-  await recordInVault(vault, {
+  await recordVaultEvent(vault, {
     ...{ entityType: "root_key", entityId: rootKey.id, operation: "update" },
     remark: `${rewrapped} keys wrapped again, ${operatorName()}`,
   });

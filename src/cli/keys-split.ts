@@ -1,9 +1,9 @@
-import { recordInVault } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { LocalRootKey } from "../crypto/local-root-key.js";
-import { MOST_SHARES, splitRootKey } from "../crypto/shares.js";
+import { MAX_SHARES, splitRootKey } from "../crypto/shares.js";
 import { connect } from "../store/postgres/connect.js";
-import { noteSplit } from "../store/tenancy/root-keys.js";
+import { setRootKeyThreshold } from "../store/tenancy/root-keys.js";
 import { openVault } from "../vault/vault.js";
 import { type Command, requiredText, UsageError } from "./command.js";
 import { operatorName } from "./operator-name.js";
@@ -18,7 +18,7 @@ export const keysSplit: Command = {
     "--out DIR          write each share into a file of its own there instead of printing it once",
   ],
   async run({ config, options, say, answer }) {
-    const shares = readCount(options, "shares", MOST_SHARES);
+    const shares = readCount(options, "shares", MAX_SHARES);
     const threshold = readCount(options, "threshold", shares);
     const out = options.out === undefined ? undefined : requiredText(options, "out");
     if (out !== undefined) await requireNewShares(out, shares);
@@ -30,13 +30,13 @@ export const keysSplit: Command = {
     const files = out === undefined ? [] : await writeShares(out, made);
     const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     // Last, because servers ask for the recorded number of shares from then on, which must be distributed by that time.
-    await noteSplit(owner, vault.rootKey.id, threshold)
+    await setRootKeyThreshold(owner, vault.rootKey.id, threshold)
       .catch(async (error: unknown) => {
         await removeShares(files);
         throw error;
       })
       .finally(() => owner.end({ timeout: 5 }));
-    await recordInVault(vault, {
+    await recordVaultEvent(vault, {
       ...{ entityType: "root_key", entityId: vault.rootKey.id, operation: "split" },
       remark: `${shares} shares, of which ${threshold} restore it, ${operatorName()}`,
     });

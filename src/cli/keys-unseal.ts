@@ -10,7 +10,7 @@ import { type ShareAnswer, sharesIn, unsealSocketOf } from "../vault/unsealing.j
 import { type Command, UsageError } from "./command.js";
 
 /** Longest answer in characters: a problem of one line, and some counts. */
-const LONGEST_ANSWER = 10_000;
+const MAX_ANSWER_LENGTH = 10_000;
 
 export const keysUnseal: Command = {
   summary: "Hand shares of the root key to a server on this machine that waits for them",
@@ -51,7 +51,7 @@ async function handIn(
   shares: AsyncIterable<Sensitive<string>>,
   say: (line: string) => void,
 ): Promise<ShareAnswer> {
-  const answers = linesOf(socket, LONGEST_ANSWER);
+  const answers = linesOf(socket, MAX_ANSWER_LENGTH);
   let last: ShareAnswer | undefined;
   for await (const share of shares) {
     socket.write(`${share.reveal()}\n`);
@@ -61,8 +61,8 @@ async function handIn(
     if (answer.problem) throw new ShareError(answer.problem);
     last = answer;
     if (answer.unsealed) break;
-    const apart = `${answer.apart} of another splitting are kept apart: only shares of one splitting combine.`;
-    say(`${answer.held} of ${answer.needed} shares are in.${answer.apart > 0 ? ` ${apart}` : ""}`);
+    const apart = `${answer.apart} from a different split are kept apart: only shares of one split combine.`;
+    say(`${answer.held} of ${answer.needed} shares received.${answer.apart > 0 ? ` ${apart}` : ""}`);
   }
   if (!last) throw new UsageError("No share was given: write them to standard input, one per line, or name a --file.");
   return last;

@@ -5,7 +5,7 @@ import { UsageError } from "./command.js";
 
 /** @throws {UsageError} if the path exists. */
 export async function requireNew(path: string): Promise<void> {
-  if (await exists(path)) throw new UsageError(`--file ${path} is there already.`);
+  if (await exists(path)) throw new UsageError(`--file ${path} already exists.`);
 }
 
 /**
@@ -16,7 +16,7 @@ export async function requireNew(path: string): Promise<void> {
 export async function writeNewFile(path: string, write: (target: Writable) => Promise<void>): Promise<void> {
   const draft = `${path}.${newUuid()}.unfinished`;
   const handle = await open(draft, "wx", 0o600).catch((error: unknown) => {
-    throw new UsageError(`--file ${path} cannot be made${isDiskFull(error) ? ": its disk is full" : ""}.`);
+    throw new UsageError(`--file ${path} cannot be created${isDiskFull(error) ? ": its disk is full" : ""}.`);
   });
   try {
     await write(handle.createWriteStream({ flush: true })).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { SeenSeal } from "../audit/verify-log.js";
-import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
+import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { UsageError } from "./command.js";
 
 /** The content of an earlier `audit verify --json`. */
@@ -26,7 +26,8 @@ export async function readSeenSeals(path: string): Promise<EarlierAnswer> {
   for (const entry of parseList(text, path)) {
     if (!isObject(entry) || typeof entry.tenant_id !== "string" || !isTenantId(entry.tenant_id))
       throw notAnAnswer(path);
-    if (!wasGone(entry) && entry.tenant_id !== VAULT) tenants.set(entry.tenant_id, readSeal(entry.last_seal, path));
+    if (!wasGone(entry) && entry.tenant_id !== VAULT_TENANT_ID)
+      tenants.set(entry.tenant_id, readSeal(entry.last_seal, path));
   }
   const times = [...tenants.values()].map((seal) => seal?.minute.getTime() ?? 0);
   return { tenants, until: new Date(times.reduce((latest, time) => Math.max(latest, time), 0)) };

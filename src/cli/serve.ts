@@ -1,4 +1,4 @@
-import { recordTenant } from "../audit/vault-log.js";
+import { recordTenantEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { addressForPeople } from "../people/relying-party.js";
@@ -17,7 +17,6 @@ export const serve: Command = {
   options: {},
   help: [],
   async run({ config, say }) {
-    // Loaded here to report an invalid setting at once.
     if (config.processes > 1) {
       const { default: cluster } = await import("node:cluster");
       if (cluster.isWorker) return (await import("../processes/worker.js")).serveAsOneOfSeveral(config);
@@ -29,7 +28,7 @@ export const serve: Command = {
     void signal.then(() => {
       stopping.abort();
       exitIn(PROCESS_ENDS_MS, () => {
-        say(`Ended after ${PROCESS_ENDS_MS / 1_000} s without: ${waitingFor().join(", ")}.`);
+        say(`Exiting after ${PROCESS_ENDS_MS / 1_000} s; still waiting for: ${waitingFor().join(", ")}.`);
         process.exitCode = 1;
       });
     });
@@ -69,7 +68,7 @@ async function introduce({ url, vault }: RunningServer, dataDir: string, say: (l
   };
   /** Not awaited: the server runs by now, and its database may be gone. */
   const record = ({ tenantId }: ProvisionedTenant) =>
-    void recordTenant(vault, "create", tenantId, { remark: "by the first start", isByServer: true }).catch(() =>
+    void recordTenantEvent(vault, "create", tenantId, { remark: "by the first start", isByServer: true }).catch(() =>
       say("The creation of the first tenant could not be recorded in the vault's own log."),
     );
   // A service's standard error is a log that many people can read.

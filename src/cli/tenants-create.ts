@@ -1,4 +1,4 @@
-import { recordTenant } from "../audit/vault-log.js";
+import { recordTenantEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { provisionTenant } from "../tenancy/provision.js";
@@ -20,7 +20,7 @@ export const tenantsCreate: Command = {
       name,
       ownerEmail,
     });
-    await recordTenant(vault, "create", tenantId, { remark: operatorName() });
+    await recordTenantEvent(vault, "create", tenantId, { remark: operatorName() });
     answer({ tenant_id: tenantId, application_id: applicationId, key: managementKey.reveal() });
   },
 };

@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { childrenOf, contentOf, type Der, oidOf, readDer, TAG } from "./der.js";
 
 const BASIC_CONSTRAINTS = "2.5.29.19";
-const MOST_CERTIFICATES = 8;
+const MAX_CERTIFICATES = 8;
 /** The tag of a certificate's extensions. */
 const EXTENSIONS = 0xa3;
 
@@ -45,7 +45,7 @@ function readExtension(extension: Der): [string, CertificateExtension] {
  * at that time. Revocation is not looked up.
  * @param others certificates that may lie between.
  */
-export function leadsToTrusted(
+export function chainsToTrustAnchor(
   certificate: X509Certificate,
   others: readonly X509Certificate[],
   trusted: readonly X509Certificate[],
@@ -54,7 +54,7 @@ export function leadsToTrusted(
 ): boolean {
   if (!isValidAt(certificate, at)) return false;
   if (trusted.some(({ fingerprint256 }) => fingerprint256 === certificate.fingerprint256)) return true;
-  if (below === MOST_CERTIFICATES) return false;
+  if (below === MAX_CERTIFICATES) return false;
   return [...trusted, ...others].some(
     (issuer) =>
       issuer.fingerprint256 !== certificate.fingerprint256 &&
@@ -63,7 +63,7 @@ export function leadsToTrusted(
       certificate.verify(issuer.publicKey) &&
       // The first certificate of a path is no authority, and does not count.
       allowedBelow(issuer) >= below &&
-      leadsToTrusted(issuer, others, trusted, at, below + 1),
+      chainsToTrustAnchor(issuer, others, trusted, at, below + 1),
   );
 }
 

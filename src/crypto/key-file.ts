@@ -62,7 +62,7 @@ export async function addToKeyFile(path: string): Promise<LocalRootKey> {
 }
 
 /** Path of the file that keeps a root key after its replacement. */
-export function retiredPlace(path: string, id: string): string {
+export function retiredKeyPath(path: string, id: string): string {
   return `${path}.retired-${id}`;
 }
 
@@ -75,7 +75,7 @@ export async function retireFromKeyFile(path: string, id: string): Promise<strin
   const keys = await readKeyFile(path);
   const retired = keys.find((key) => key.id === id);
   if (!retired || keys.length === 1) return undefined;
-  const place = retiredPlace(path, id);
+  const place = retiredKeyPath(path, id);
   // An interrupted run may have written it already.
   await replace(place, [retired]);
   await replace(

@@ -40,10 +40,10 @@ export function searchTerm(key: KeyObject, kind: TermKind, name: string, value: 
 /**
  * Authenticates a text that the vault hands out, such as a cursor: the first 16 bytes of HMAC-SHA-256 over the parts.
  */
-export function proofOf(key: KeyObject, parts: readonly (string | Uint8Array)[]): Buffer {
+export function truncatedMac(key: KeyObject, parts: readonly (string | Uint8Array)[]): Buffer {
   return createHmac("sha256", key).update(lengthPrefixed(parts)).digest().subarray(0, 16);
 }
 
-export function isProof(expected: Uint8Array, given: Uint8Array): boolean {
+export function macEquals(expected: Uint8Array, given: Uint8Array): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }

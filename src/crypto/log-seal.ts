@@ -49,7 +49,7 @@ export interface AttestationRef {
 }
 
 /** The end of a tenant's chain of seals, and the time from which its rows still exist. */
-export interface ChainEnd {
+export interface ChainHead {
   readonly number: number;
   readonly lastMac: Uint8Array;
   readonly keptFrom: Date | undefined;
@@ -89,7 +89,7 @@ export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId
 }
 
 /** @throws {SealBroken} if the key of that version is gone. */
-export function macOfEnd(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
+export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainHead): Buffer {
   const { number, mac: attestedMac, at } = end.attested ?? { number: "", mac: "", at: undefined };
   return mac(keys, version, [
     "cloakroom/log-end/2",
@@ -107,7 +107,7 @@ export function macOfEnd(keys: KeyVersions, version: number, tenantId: TenantId,
  * The MAC of an end as the first releases wrote it, without an attestation.
  * @throws {SealBroken} if the key of that version is gone.
  */
-export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainEnd): Buffer {
+export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainHead): Buffer {
   const keptFrom = end.keptFrom?.toISOString() ?? "";
   return mac(keys, version, ["cloakroom/log-end/1", tenantId, String(end.number), end.lastMac, keptFrom]);
 }
@@ -116,13 +116,13 @@ export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantI
  * Proves that the vault itself deleted a tenant. It uses the vault's keys, because the tenant's own are gone by then.
  * @throws {SealBroken} if the key of that version is gone.
  */
-export function macOfClosing(keys: KeyVersions, version: number, closing: TenantClosing): Buffer {
+export function macOfDeletion(keys: KeyVersions, version: number, closing: TenantDeletion): Buffer {
   const { tenantId, at, by } = closing;
   return mac(keys, version, ["cloakroom/tenant-closing/1", tenantId, at.toISOString(), by]);
 }
 
 /** Which tenant was deleted, when, and by which application. */
-export interface TenantClosing {
+export interface TenantDeletion {
   readonly tenantId: TenantId;
   readonly at: Date;
   readonly by: string;

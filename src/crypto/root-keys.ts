@@ -1,4 +1,4 @@
-import { hasKeyFile, isFileKeyId, readKeyFile, retiredPlace } from "./key-file.js";
+import { hasKeyFile, isFileKeyId, readKeyFile, retiredKeyPath } from "./key-file.js";
 import { KmsRootKey } from "./kms-key.js";
 import { LocalRootKey } from "./local-root-key.js";
 import type { RootKey } from "./root-key.js";
@@ -62,7 +62,7 @@ export class RootKeys {
   /** Finds a replaced key. It is in a file of its own if its replacement was interrupted just before the last step. */
   async findRetired(id: string): Promise<RootKey | undefined> {
     const found = await this.find(id);
-    return found || !isFileKeyId(id) ? found : this.#read(retiredPlace(this.#keyFile, id), id);
+    return found || !isFileKeyId(id) ? found : this.#read(retiredKeyPath(this.#keyFile, id), id);
   }
 
   /** Adds a key that is in no file: it was combined from shares, or another process of this server read it. */

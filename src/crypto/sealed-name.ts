@@ -1,4 +1,4 @@
-import { open, type SealedPlace, seal } from "./sealed.js";
+import { open, type SealContext, seal } from "./sealed.js";
 import { requiresSeals, type TenantKeys } from "./tenant-keys.js";
 
 /** An entity's name: sealed, or in clear text if the tenant's keys are older than sealed names. */
@@ -8,7 +8,7 @@ export interface NameColumns {
 }
 
 /** The row of the name. */
-export type NamePlace = Pick<SealedPlace, "tenantId" | "entity">;
+export type NamePlace = Pick<SealContext, "tenantId" | "entity">;
 
 export function nameColumns(keys: TenantKeys, place: NamePlace, name: string): NameColumns {
   // The previous release reads the plain column. It cannot open what current keys seal in any case.

@@ -9,18 +9,18 @@ const TAG = 16;
 const DERIVATION = "cloakroom/seal/1";
 
 /** What a sealed value belongs to. A ciphertext opens under exactly the place it was sealed for. */
-export interface SealedPlace {
+export interface SealContext {
   readonly tenantId: TenantId;
   /** The id of the token, proxy, connection ... that has the value. */
   readonly entity: string;
   /** The field of that entity: `data`, `attributes`, `cvc` ... */
   readonly field: string;
-  /** Plain columns of the same row. The value no longer opens if they change: see {@link boundTo}. */
+  /** Plain columns of the same row. The value no longer opens if they change: see {@link encodeAad}. */
   readonly bound?: Uint8Array;
 }
 
 /** A plain column as the database client reads it. */
-export type BoundValue = string | number | boolean | null | Date | Uint8Array | readonly string[];
+export type AadValue = string | number | boolean | null | Date | Uint8Array | readonly string[];
 
 /** The versions of one tenant key. The current one seals new values. */
 export interface KeyVersions {
@@ -47,7 +47,7 @@ export class KeyVersionUnknown extends SealBroken {}
  * entity instead of per tenant. Layout: format, key version (4), nonce (12), ciphertext, tag (16): 33 bytes more than
  * the plaintext.
  */
-export function seal(keys: KeyVersions, place: SealedPlace, plaintext: Uint8Array): Buffer {
+export function seal(keys: KeyVersions, place: SealContext, plaintext: Uint8Array): Buffer {
   const version = keys.current;
   const nonce = newNonce();
   const cipher = createCipheriv("aes-256-gcm", entityKey(keys, version, place.entity), nonce);
@@ -63,7 +63,7 @@ export function seal(keys: KeyVersions, place: SealedPlace, plaintext: Uint8Arra
 }
 
 /** @throws {SealBroken} without naming the part that did not match. */
-export function open(keys: KeyVersions, place: SealedPlace, sealed: Uint8Array): Buffer {
+export function open(keys: KeyVersions, place: SealContext, sealed: Uint8Array): Buffer {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   if (bytes.length < HEADER + TAG || bytes[0] !== FORMAT) throw new SealBroken("a sealed value is malformed");
   const version = bytes.readUInt32BE(1);
@@ -96,20 +96,20 @@ function entityKey(keys: KeyVersions, version: number, entity: string): KeyObjec
  * Encodes the plain columns of a row that decide who may see a value. They become additional data, so the value opens
  * beside exactly these.
  */
-export function boundTo<Column extends string>(
-  row: Readonly<Record<Column, BoundValue>>,
+export function encodeAad<Column extends string>(
+  row: Readonly<Record<Column, AadValue>>,
   columns: readonly Column[],
 ): Buffer {
   return Buffer.from(JSON.stringify(columns.map((column) => writable(row[column]))));
 }
 
 /** Each column has one type, so hexadecimal bytes cannot be confused with text. JSON writes dates itself. */
-function writable(value: BoundValue): Exclude<BoundValue, Uint8Array> {
+function writable(value: AadValue): Exclude<AadValue, Uint8Array> {
   if (!(value instanceof Uint8Array)) return value;
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
 }
 
-function additionalData({ bindsFrom }: KeyVersions, place: SealedPlace, version: number): Buffer {
+function additionalData({ bindsFrom }: KeyVersions, place: SealContext, version: number): Buffer {
   const versionBytes = Buffer.allocUnsafe(4);
   versionBytes.writeUInt32BE(version);
   const parts = [place.tenantId, place.entity, place.field, versionBytes];

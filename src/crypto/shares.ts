@@ -5,10 +5,10 @@ import { Sensitive } from "./sensitive.js";
 
 const SHARE = /^cloakroom-share-1\.([a-z0-9]{16})\.([0-9a-f]{8})\.(\d{1,3})\.([A-Za-z0-9_-]{44})\.([0-9a-f]{8})$/;
 /** The library's limit: the position of a share is one non-zero byte. */
-export const MOST_SHARES = 255;
+export const MAX_SHARES = 255;
 
 /** Longest input line: a share has at most 101 characters, and may have blanks around it. */
-export const LONGEST_SHARE_LINE = 1_000;
+export const MAX_SHARE_LINE_LENGTH = 1_000;
 
 /** A share is mistyped, or does not belong to the others. The message is one line for the operator, without the share. */
 export class ShareError extends Error {
@@ -89,7 +89,7 @@ export class ShareCollection {
     }
     if (first && first.splitId !== share.splitId) {
       throw new ShareError(
-        `This share is of another splitting (${share.splitId}) than those handed in (${first.splitId}): use shares that were made together.`,
+        `This share is from a different split (${share.splitId}) than those handed in (${first.splitId}): use shares that were made together.`,
       );
     }
     if (!this.#shares.some(({ part }) => part.equals(share.part))) this.#shares.push(share);

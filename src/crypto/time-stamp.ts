@@ -1,5 +1,5 @@
 import { createHash, randomBytes, verify, X509Certificate } from "node:crypto";
-import { type CertificateFields, fieldsOfCertificate, leadsToTrusted } from "./certificate-path.js";
+import { type CertificateFields, chainsToTrustAnchor, fieldsOfCertificate } from "./certificate-path.js";
 import { childrenOf, contentOf, type Der, NotDer, oidOf, readDer, TAG, writeDer, writeOid } from "./der.js";
 
 const OID = {
@@ -29,7 +29,7 @@ const SIGNATURES = new Map<string, readonly [keyType: "rsa" | "ec", digest: stri
   ["1.2.840.10045.4.3.3", ["ec", "sha384"]],
   ["1.2.840.10045.4.3.4", ["ec", "sha512"]],
 ]);
-const LEAST_RSA_BITS = 2_048;
+const MIN_RSA_BITS = 2_048;
 const KEY_IDENTIFIER = 0x80;
 
 /** A time stamp that is not valid. The message says why, in fixed words. */
@@ -106,7 +106,7 @@ export function verifyTimeStamp(token: Buffer, imprint: Buffer, trusted: readonl
     const certificate = signerOf(signer, candidates);
     requireOnlyTimeStamping(fieldsOfCertificate(certificate));
     requireSignature(signer, content, certificate);
-    if (!leadsToTrusted(certificate, certificates, trusted, stamp.time)) {
+    if (!chainsToTrustAnchor(certificate, certificates, trusted, stamp.time)) {
       throw new TimeStampInvalid("the certificate does not lead to a trusted authority that was valid at that time");
     }
     return stamp;
@@ -257,8 +257,8 @@ function requireSignature(signer: Signer, content: Buffer, { publicKey }: X509Ce
   if (keyType === undefined || asymmetricKeyType !== keyType) {
     throw new TimeStampInvalid("the signature is neither RSA (PKCS #1) nor ECDSA");
   }
-  if (keyType === "rsa" && (asymmetricKeyDetails?.modulusLength ?? 0) < LEAST_RSA_BITS) {
-    throw new TimeStampInvalid(`the key has fewer than ${LEAST_RSA_BITS} bits`);
+  if (keyType === "rsa" && (asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
+    throw new TimeStampInvalid(`the key has fewer than ${MIN_RSA_BITS} bits`);
   }
   if (!verify(named ?? digest, signed, publicKey, signature)) throw new TimeStampInvalid("the signature is wrong");
 }

@@ -31,7 +31,7 @@ interface Refusal {
 }
 
 const TIMEOUT_MS = 5_000;
-const LONGEST_ANSWER = 256 * 1024;
+const MAX_ANSWER_LENGTH = 256 * 1024;
 
 /**
  * Client of the HTTP interface of Vault or OpenBao. The operator chose this destination, so the egress guard does not
@@ -123,7 +123,7 @@ export class TransitClient {
         response.on("data", (chunk: Buffer) => {
           size += chunk.length;
           chunks.push(chunk);
-          if (size > LONGEST_ANSWER) request.destroy(new Error("the answer is too long"));
+          if (size > MAX_ANSWER_LENGTH) request.destroy(new Error("the answer is too long"));
         });
         response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
       });

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../base/json.js";
 import { Budget } from "./budget.js";
 import { evaluate } from "./expression.js";
 import { expressionFault, foundNothing, type PlaceOf } from "./expression-place.js";
-import { mapTexts, type Place, placeName, visitTexts } from "./json-texts.js";
+import { type JsonLocation, mapTexts, placeName, visitTexts } from "./json-texts.js";
 import { parseReference, type Reference } from "./reference.js";
 import { FOUND_NOTHING } from "./rejection.js";
 import { type ExpressionSpan, expressionSpans } from "./span.js";
@@ -28,7 +28,7 @@ export type TokenLookup = (tokenId: string) => TokenView | undefined;
 /**
  * More expressions than any real request has (100 tokens may be detokenized in one), and few enough to process quickly.
  */
-const MOST_EXPRESSIONS = 2_000;
+const MAX_EXPRESSIONS = 2_000;
 
 /** `root` names the body in errors: `args` of a reactor. Without it, names start at the body's own keys. */
 export interface BodyOptions {
@@ -46,8 +46,8 @@ export function findReferences(body: Json, options: BodyOptions = {}): TokenRefe
   visitTexts(body, (text, place) => {
     for (const span of expressionSpans(text)) {
       count += 1;
-      if (count > MOST_EXPRESSIONS) {
-        throw invalid(placeName(null, options.root ?? null), `must hold at most ${MOST_EXPRESSIONS} expressions`);
+      if (count > MAX_EXPRESSIONS) {
+        throw invalid(placeName(null, options.root ?? null), `must hold at most ${MAX_EXPRESSIONS} expressions`);
       }
       const { tokenId, form } = tokenReference(span.expression, placeIn(text, span, place, options));
       found.set(tokenId, form === "token" || found.get(tokenId) === true);
@@ -124,7 +124,12 @@ function tokenReference(expression: string, placeOf: PlaceOf): ReferenceToToken 
 /**
  * A text that is one expression is named by its field alone; in a longer text, also by the position of the expression.
  */
-function placeIn(text: string, { start, end }: ExpressionSpan, place: Place | null, { root }: BodyOptions): PlaceOf {
+function placeIn(
+  text: string,
+  { start, end }: ExpressionSpan,
+  place: JsonLocation | null,
+  { root }: BodyOptions,
+): PlaceOf {
   return () => ({
     field: placeName(place, root ?? null),
     position: start === 0 && end === text.length ? undefined : `character ${start + 1}`,

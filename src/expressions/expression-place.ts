@@ -12,7 +12,7 @@ export interface ExpressionPlace {
 export type PlaceOf = () => ExpressionPlace;
 
 /** Characters of an expression that an error repeats. */
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN_LENGTH = 200;
 
 /** The fault of an unusable expression. `reason` follows the field's name and has no data. */
 export function expressionFault(placeOf: PlaceOf, reason: string): Fault {
@@ -24,7 +24,7 @@ export function expressionFault(placeOf: PlaceOf, reason: string): Fault {
 export function foundNothing(placeOf: PlaceOf, expression: string): Fault {
   const { field, position } = placeOf();
   const text = expression.trim();
-  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
+  const shown = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}...` : text;
   const detail = `expression found nothing: {{ ${shown} }}`;
   return new Fault("validation_failed", detail, {
     fields: { [field]: [position === undefined ? detail : `${detail} (${position})`] },

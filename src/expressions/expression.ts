@@ -11,7 +11,7 @@ import { expressionSpans } from "./span.js";
 export type { Bindings } from "./scope.js";
 
 /** Longest text with expressions, in characters. */
-export const LONGEST_TEMPLATE = 4_096;
+export const MAX_TEMPLATE_LENGTH = 4_096;
 
 /** The result of an evaluation: a value, or a reason for its absence, worded to follow a field's name. */
 export type Outcome = { readonly value: Json } | { readonly rejected: string };
@@ -132,8 +132,8 @@ class UnreadableText extends Rejection {}
 
 /** Pays for compiling a text even if it is cached, so the cache cannot change the outcome. */
 function payFor(text: string, budget: Budget): void {
-  if (text.length > LONGEST_TEMPLATE) {
-    throw new UnreadableText(`must be an expression of at most ${LONGEST_TEMPLATE} characters`);
+  if (text.length > MAX_TEMPLATE_LENGTH) {
+    throw new UnreadableText(`must be an expression of at most ${MAX_TEMPLATE_LENGTH} characters`);
   }
   budget.spend(UNITS_PER_TEXT + Math.max(0, text.length - ORDINARY_LENGTH) * UNITS_PER_CHARACTER);
 }

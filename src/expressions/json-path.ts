@@ -63,10 +63,11 @@ function compile(path: string): CompiledPath {
 }
 
 /** Longer paths would cost the parser too much time. */
-export const LONGEST_PATH = 1_000;
+export const MAX_PATH_LENGTH = 1_000;
 
 function parse(path: string): JSONPathQuery {
-  if (path.length > LONGEST_PATH) throw unevaluable(`json needs a JSON path of at most ${LONGEST_PATH} characters`);
+  if (path.length > MAX_PATH_LENGTH)
+    throw unevaluable(`json needs a JSON path of at most ${MAX_PATH_LENGTH} characters`);
   try {
     return environment.compile(path);
   } catch {

@@ -10,7 +10,7 @@ import type { ConsoleLine, RunOutcome } from "../sandbox/run.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import { type FailedRunRow, insertFailedRun, listFailedRuns } from "../store/functions/failed-runs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { FunctionFailed, readFunctionFailed } from "./function-failed.js";
@@ -32,12 +32,12 @@ const KEPT_MS = 24 * 60 * 60 * 1_000;
 const PER_FUNCTION = 10;
 const PER_TENANT = 60;
 /** Runs being stored at a time. Further ones are dropped, because the database cannot keep up. */
-const MOST_UNDER_WAY = 100;
+const MAX_UNDER_WAY = 100;
 /** Longest delay of the caller's answer by storing, in milliseconds. */
 const TIMEOUT_MS = 250;
 /** Limits of stored error texts, and of characters of each. */
-const MOST_TEXTS = 50;
-const MOST_CHARACTERS = 2_000;
+const MAX_TEXTS = 50;
+const MAX_CHARACTERS = 2_000;
 
 export interface FailedRunParts {
   readonly database: Database;
@@ -80,7 +80,7 @@ export class FailedRuns {
     this.#minute = minute;
     const ofFunction = this.#kept.get(`${tenantId} ${id}`) ?? 0;
     const ofTenant = this.#kept.get(tenantId) ?? 0;
-    if (ofFunction >= PER_FUNCTION || ofTenant >= PER_TENANT || this.#underWay.size >= MOST_UNDER_WAY) return false;
+    if (ofFunction >= PER_FUNCTION || ofTenant >= PER_TENANT || this.#underWay.size >= MAX_UNDER_WAY) return false;
     this.#kept.set(`${tenantId} ${id}`, ofFunction + 1).set(tenantId, ofTenant + 1);
     return true;
   }
@@ -93,7 +93,7 @@ export class FailedRuns {
     await database.bulk.run(tenantId, "unguarded", async (tx) => {
       const expiresAt = new Date(tx.now.getTime() + KEPT_MS);
       tx.enqueue(insertFailedRun, { id, function_id: functionId, record, expires_at: expiresAt });
-      noteDue(tx, { kind: "failed_run", at: expiresAt });
+      scheduleDue(tx, { kind: "failed_run", at: expiresAt });
     });
   }
 }
@@ -108,10 +108,10 @@ function writeRun({ kind, console, usage }: ObservedRun, failure: FunctionFailed
 }
 
 function shortened({ status, detail, errors, position }: FunctionFailed): FunctionFailed {
-  const cut = (text: string) => text.slice(0, MOST_CHARACTERS);
+  const cut = (text: string) => text.slice(0, MAX_CHARACTERS);
   const texts = Object.entries(errors)
     .flatMap(([name, list]) => list.map((text): [string, string] => [cut(name), cut(text)]))
-    .slice(0, MOST_TEXTS);
+    .slice(0, MAX_TEXTS);
   const kept = new Map<string, string[]>();
   for (const [name, text] of texts) kept.set(name, [...(kept.get(name) ?? []), text]);
   return new FunctionFailed(status, cut(detail), Object.fromEntries(kept), position);

@@ -5,8 +5,7 @@ import type { SourcePosition } from "../sandbox/source-position.js";
 export type FunctionErrors = Readonly<Record<string, readonly string[]>>;
 
 /**
- * A tenant's code threw, or could not finish. Its texts go to the caller unchanged, because they are the tenant's own
- * (api-facts 7.3, 8.3).
+ * A tenant's code threw, or could not finish. Its texts go to the caller unchanged, because they are the tenant's own.
  */
 export class FunctionFailed extends Error {
   override readonly name = "FunctionFailed";

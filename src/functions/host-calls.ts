@@ -16,7 +16,7 @@ import {
   type HostFetchResponse,
 } from "../sandbox/host-calls.js";
 import { HOST_CALL_BYTES } from "../sandbox/limits.js";
-import type { FetchTurns } from "./fetch-turns.js";
+import type { FairFetchLimiter } from "./fair-fetch-limiter.js";
 import type { FetchedBytes } from "./fetched-bytes.js";
 import { FunctionFailed, readErrors } from "./function-failed.js";
 import type { HostCallsFor } from "./function-runner.js";
@@ -35,7 +35,7 @@ export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: Abo
 /** The way out for tenants' code, and its limits. */
 export interface FetchingParts {
   readonly agents: GuardedAgents;
-  readonly turns: FetchTurns;
+  readonly turns: FairFetchLimiter;
   readonly fetched: FetchedBytes;
 }
 

@@ -16,8 +16,8 @@ export interface Runtime {
 const IMAGE = "node-bt";
 const RESOURCES = "standard";
 
-/** Limit of synchronous runs (specification, Limits). */
-const MOST_SECONDS = 30;
+/** Limit of synchronous runs, in seconds (docs/code.md, Limits). */
+const MAX_SECONDS = 30;
 
 /**
  * Parses a runtime. Clients send empty strings, zeros and empty lists for options that they do not set.
@@ -62,9 +62,9 @@ function requireServed(given: JsonObject, field: string): void {
 }
 
 function secondsOf(timeout: Json | undefined, field: string): number {
-  if (typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= MOST_SECONDS)
+  if (typeof timeout === "number" && Number.isInteger(timeout) && timeout >= 1 && timeout <= MAX_SECONDS)
     return timeout;
-  throw invalid(field, `must be a whole number of seconds from 1 to ${MOST_SECONDS}`);
+  throw invalid(field, `must be a whole number of seconds from 1 to ${MAX_SECONDS}`);
 }
 
 function warmOf(warm: Json, field: string): number {

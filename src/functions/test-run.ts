@@ -10,16 +10,16 @@ import {
   type TenantFunction,
 } from "./function-runner.js";
 import { type ObservedRun, observedRun } from "./observed-run.js";
-import type { TestHosts, TestOutside } from "./test-hosts.js";
+import type { StubbedHostCalls, TestStubs } from "./test-stubs.js";
 
 /** Parts that run code in a test: the sandbox, and the answers to its calls. */
 export interface TestSetup {
   readonly runner: TestRunner;
-  readonly hosts: TestHosts;
+  readonly hosts: StubbedHostCalls;
 }
 
 /** Sets up a test for a tenant. */
-export type SetUpTest = (tenantId: TenantId, outside: TestOutside) => TestSetup;
+export type SetUpTest = (tenantId: TenantId, outside: TestStubs) => TestSetup;
 
 /** Function id of all tested code of a tenant: it shares one circuit breaker. */
 export const TESTED_ID: Uuid = uuid("00000000-0000-4000-8000-000000000000");
@@ -39,7 +39,7 @@ export class TestRunner implements FunctionRunner {
   readonly runs: ObservedRun[] = [];
   readonly #runner: FunctionRunner;
 
-  constructor(sandbox: Sandbox, hosts: TestHosts) {
+  constructor(sandbox: Sandbox, hosts: StubbedHostCalls) {
     this.#runner = createFunctionRunner(
       sandbox,
       () => hosts.hostCalls,

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, noteDue } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, scheduleDue } from "../store/jobs/due.js";
 import type { BrokenRows } from "../tenancy/broken-rows.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
@@ -27,8 +27,8 @@ export interface KeyRotationParts {
 export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
     database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      tx.enqueue(forgetDue, { kind, minute });
-      if (again) noteDue(tx, { kind, at: again });
+      tx.enqueue(deleteDueMinute, { kind, minute });
+      if (again) scheduleDue(tx, { kind, at: again });
     });
   return {
     name: "key rotations",

@@ -1,10 +1,10 @@
 import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
 import { LogPump } from "../audit/log-pump.js";
 import type { Clock } from "../base/clock.js";
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { type LogSink, SinkFailed, type SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, type SinkDueKind } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, type SinkDueKind } from "../store/jobs/due.js";
 import { Backoff } from "./backoff.js";
 import type { Job } from "./schedule.js";
 
@@ -13,7 +13,7 @@ const LEASE_SECONDS = 60;
 /** Waits after failures grow from the first to the last, in milliseconds. */
 const WAITS = { first: 1_000, most: 5 * 60_000 };
 /** Due minutes that one run takes: a thousand tenants have millions of them after a day without the receiver. */
-const MOST_DUE = 100_000;
+const MAX_DUE = 100_000;
 
 /** Between two looks at the vault's own log, in milliseconds. Its rows are few, and none is noted as due. */
 const VAULT_EVERY_MS = 10_000;
@@ -88,7 +88,7 @@ async function sendDue(parts: SendParts, running: Running): Promise<void> {
   if (failures.isResting) return parts.onLag(sink.name, secondsSince(backlog.oldest, now));
   const { left, oldest } = await dueMinutes(database, `log_${sink.name}`, now);
   let isBehind = false;
-  const turns = new Set([...(takesVault(backlog) ? [VAULT] : []), ...left.keys()]);
+  const turns = new Set([...(takesVault(backlog) ? [VAULT_TENANT_ID] : []), ...left.keys()]);
   const mayContinue = async () => !running.signal.aborted && (await running.holdsLease());
   while (turns.size > 0) {
     for (const tenantId of [...turns]) {
@@ -98,13 +98,13 @@ async function sendDue(parts: SendParts, running: Running): Promise<void> {
       try {
         const outcome = await pump.turn(tenantId, running.signal);
         if (outcome.hasSent) failures.succeeded();
-        if (tenantId === VAULT) backlog.vaultSince = undefined;
+        if (tenantId === VAULT_TENANT_ID) backlog.vaultSince = undefined;
         if (outcome.left === "done") await finish(parts, tenantId, left.get(tenantId) ?? [], now);
         if (outcome.left === "more") turns.add(tenantId);
       } catch (error) {
         if (running.signal.aborted) return;
         isBehind = true;
-        if (tenantId === VAULT) backlog.vaultSince ??= now;
+        if (tenantId === VAULT_TENANT_ID) backlog.vaultSince ??= now;
         if (error instanceof SinkFailed) {
           failures.failed(error.message, error.waitMs);
           turns.clear();
@@ -149,7 +149,7 @@ async function dueMinutes(database: Database, kind: SinkDueKind, now: Date): Pro
       if (minute.minute < oldest) oldest = minute.minute;
     }
     count += due.length;
-  } while (due.length > 0 && count < MOST_DUE);
+  } while (due.length > 0 && count < MAX_DUE);
   return { left, oldest };
 }
 
@@ -172,11 +172,11 @@ async function noteOutages({ outages, onFailure }: SendParts, left: ReadonlyMap<
   }
 }
 
-/** A minute that has just been noted stays: see {@link forgetDue}. */
+/** A minute that has just been noted stays: see {@link deleteDueMinute}. */
 async function forget(database: Database, minutes: Minutes): Promise<void> {
   const [first] = minutes;
   if (!first) return;
   await database.bulk.run(first.tenantId, "unguarded", async (tx) => {
-    for (const { kind, minute } of minutes) tx.enqueue(forgetDue, { kind, minute });
+    for (const { kind, minute } of minutes) tx.enqueue(deleteDueMinute, { kind, minute });
   });
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, MINUTE_MS } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, MINUTE_MS } from "../store/jobs/due.js";
 import { hasMessagesDue } from "../store/jobs/outbox.js";
 import type { Outbox } from "../tenancy/outbox.js";
 import type { Job } from "./schedule.js";
@@ -100,6 +100,6 @@ function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));
-    if (!isPending) tx.enqueue(forgetDue, { kind, minute });
+    if (!isPending) tx.enqueue(deleteDueMinute, { kind, minute });
   });
 }

@@ -3,7 +3,7 @@ import type { TenantId } from "../base/ids.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { Database } from "../store/database.js";
 import { hasRunsDue } from "../store/functions/reactor-runs.js";
-import { type DueMinute, forgetDue, MINUTE_MS } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, MINUTE_MS } from "../store/jobs/due.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its run. This job finds the others: retries, and runs of lost replicas. */
@@ -40,6 +40,6 @@ export function reactorRunsJob({ database, queue, clock, onFailure }: ReactorRun
 async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const isPending = await tx.query(hasRunsDue, new Date(minute.getTime() + MINUTE_MS));
-    if (!isPending) tx.enqueue(forgetDue, { kind, minute });
+    if (!isPending) tx.enqueue(deleteDueMinute, { kind, minute });
   });
 }

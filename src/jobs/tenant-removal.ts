@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetAllDue, forgetDue } from "../store/jobs/due.js";
+import { type DueMinute, deleteAllDue, deleteDueMinute } from "../store/jobs/due.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeRows } from "../tenancy/remove-tenant.js";
 import type { Job } from "./schedule.js";
@@ -44,7 +44,7 @@ async function remove(database: Database, { tenantId, kind, minute }: DueMinute,
   await removeRows(database, tenantId, signal);
   if (signal.aborted) return;
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
-    tx.enqueue(forgetAllDue, "all");
-    tx.enqueue(forgetDue, { kind, minute });
+    tx.enqueue(deleteAllDue, "all");
+    tx.enqueue(deleteDueMinute, { kind, minute });
   });
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, forgetDue, MINUTE_MS, type StartedKind } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, MINUTE_MS, type StartedKind } from "../store/jobs/due.js";
 import type { Statement } from "../store/statements/statement.js";
 import type { Job } from "./schedule.js";
 
@@ -24,7 +24,7 @@ export function tenantWorkJob({ name, kind, database, clock, isPending, wake, on
   const forgetFinished = ({ tenantId, minute }: DueMinute) =>
     database.bulk.run(tenantId, "unguarded", async (tx) => {
       const stays = await tx.query(isPending, new Date(minute.getTime() + MINUTE_MS));
-      if (!stays) tx.enqueue(forgetDue, { kind, minute });
+      if (!stays) tx.enqueue(deleteDueMinute, { kind, minute });
     });
   return {
     name,

@@ -1,7 +1,7 @@
 import { exponentOf } from "./currency.js";
 import type { Money } from "./payment-request.js";
 
-/** How a payment service counts a currency that it treats differently from ISO 4217 (orchestration.md 3.2). */
+/** How a payment service counts a currency that it treats differently from ISO 4217. */
 export interface CurrencyRule {
   /** Digits after the point that the service assumes. Absent: as in ISO 4217. */
   readonly exponent?: number;

@@ -1,10 +1,10 @@
 import { newUuid } from "../base/ids.js";
-import { base62Of } from "./addresses.js";
 import { withEnded, withEndedSince } from "./ended-operations.js";
 import type { ErrorCode } from "./error-code.js";
 import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, PaymentState, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
+import { base62Of } from "./signed-path.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
 const HOUR_MS = 3_600_000;
@@ -98,7 +98,7 @@ export function applyFollowUp(
 }
 
 /** Applies the result of canceling a payment whose approval period has ended. Only a certain end fails the payment. */
-export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now: number): Step {
+export function applyCancellation(payment: Payment, outcome: FollowUpOutcome, now: number): Step {
   if (outcome.kind !== "done" && outcome.kind !== "accepted") return stayed(payment);
   const { providerId } = outcome;
   const called = withEnded(payment, providerId);
@@ -121,7 +121,7 @@ export function applyCallingOff(payment: Payment, outcome: FollowUpOutcome, now:
   return { ...step, payment: { ...step.payment, attempt: { ...attempt, providerId } } };
 }
 
-/** Prepares a capture, void or refund with its own key. The key is the same every time the request is sent. */
+/** Prepares a capture or void with its own key. The key is the same every time the request is sent. */
 export function beginAttempt(payment: Payment, operation: "capture" | "void", amount: number, now: number): Payment {
   const captures = payment.captures + (operation === "capture" ? 1 : 0);
   const voids = payment.voids + (operation === "void" ? 1 : 0);

@@ -4,16 +4,16 @@ import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { readConnection } from "../store/payments/connections.js";
 import { updatePayment } from "../store/payments/payments.js";
 import { insertRefund, listRefundRows } from "../store/payments/refunds.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { accountFingerprint, withAccountSentTo } from "./account-fingerprint.js";
-import { SENDING_LEASE_MS } from "./admit-payment.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import type { PaymentHosts } from "./connectors.js";
+import { SENDING_LEASE_MS } from "./create-payment.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import { nonRefundable, openRefund, type Refund, sealRefund } from "./refund.js";
@@ -61,7 +61,7 @@ export async function beginVoid(
       throw wrongState(payment, "only an authorization that succeeded can be voided.");
     }
     if (payment.authorizedAmount === 0) {
-      throw new Fault("wrong_state", "An authorization of nothing holds no money that could be released.");
+      throw new Fault("wrong_state", "A zero-amount authorization cannot be voided.");
     }
     return beginAttempt(payment, "void", 0, tx.now.getTime());
   });
@@ -128,7 +128,7 @@ async function begin(
   // A changed API key may still belong to the same account. The answer shows whether it does.
   const begun = { ...withAccountSentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
-  noteDue(tx, { kind: "payment", at: due });
+  scheduleDue(tx, { kind: "payment", at: due });
   const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "update", begun.attempt?.operation));
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };

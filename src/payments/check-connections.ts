@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/jobs/due.js";
-import { type ConnectionRow, listDueChecks, noteCheck } from "../store/payments/connections.js";
+import { scheduleDue } from "../store/jobs/due.js";
+import { type ConnectionRow, listDueChecks, saveCredentialsCheck } from "../store/payments/connections.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openConnection } from "./connection.js";
 import type { Connectors } from "./connectors.js";
@@ -14,7 +14,7 @@ export interface CheckParts {
 }
 
 const FIRST_DELAY_MS = 10_000;
-const LONGEST_DELAY_MS = 3_600_000;
+const MAX_DELAY_MS = 3_600_000;
 /**
  * The delay starts at 10 s and doubles up to an hour. After all checks, a little more than a day, the connection has
  * failed.
@@ -36,8 +36,8 @@ export async function checkConnections(
     const outcome = await connector.checkCredentials(connectors.contextOf(tenantId, connection));
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const result = resultOf(row, outcome, tx.now);
-      tx.enqueue(noteCheck, result);
-      if (result.check_due_at) noteDue(tx, { kind: "connection_check", at: result.check_due_at });
+      tx.enqueue(saveCredentialsCheck, result);
+      if (result.check_due_at) scheduleDue(tx, { kind: "connection_check", at: result.check_due_at });
     });
   }
 }
@@ -49,6 +49,6 @@ function resultOf(row: ConnectionRow, { kind }: CredentialsOutcome, now: Date) {
   if (kind === "refused" || checks > MAX_CHECKS) {
     return { id, revision, status: "failed", checks, check_due_at: null } as const;
   }
-  const delay = Math.min(FIRST_DELAY_MS * 2 ** row.checks, LONGEST_DELAY_MS);
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** row.checks, MAX_DELAY_MS);
   return { id, revision, status: "pending", checks, check_due_at: new Date(now.getTime() + delay) } as const;
 }

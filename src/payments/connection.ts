@@ -1,13 +1,13 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { boundTo, open, seal } from "../crypto/sealed.js";
+import { encodeAad, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import {
   type ConnectionRow,
   type ConnectionStatus,
@@ -18,7 +18,7 @@ import {
   readConnection,
   updateConnection,
 } from "../store/payments/connections.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import type { Formula, FormulaId } from "./formula.js";
@@ -89,7 +89,7 @@ export function createConnection(
     check_due_at: tx.now,
     created_by: actorOf(caller).id,
   });
-  noteDue(tx, { kind: "connection_check", at: tx.now });
+  scheduleDue(tx, { kind: "connection_check", at: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "connection", connection.id, "create"));
   return connection;
 }
@@ -107,13 +107,13 @@ export async function listConnections(
   keys: TenantKeys,
 ): Promise<readonly Connection[]> {
   const rows = await tx.query(listConnectionRows, "all");
-  writeLog(tx, logEntry(actorOf(caller), "connection", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "connection", ANY_ENTITY_ID, "list"));
   return rows.map((row) => openConnection(keys, tx.tenantId, row));
 }
 
 /** Lists the formulas that a connection can use. */
 export async function listFormulas(tx: Transaction, caller: Caller): Promise<readonly Formula[]> {
-  writeLog(tx, logEntry(actorOf(caller), "connection_formula", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "connection_formula", ANY_ENTITY_ID, "list"));
   return FORMULAS;
 }
 
@@ -141,7 +141,7 @@ export async function replaceConnection(
     modified_by: actorOf(caller).id,
     revision: row.revision,
   });
-  if (!isChecked) noteDue(tx, { kind: "connection_check", at: tx.now });
+  if (!isChecked) scheduleDue(tx, { kind: "connection_check", at: tx.now });
   writeLog(tx, logEntry(actorOf(caller), "connection", id, "update"));
   return changed;
 }
@@ -155,7 +155,7 @@ export function openConnection(keys: TenantKeys, tenantId: TenantId, row: Connec
   const formula = findFormula(row.formula_id);
   if (!formula) throw new Error("a connection of an unknown formula is stored");
   const place = { tenantId, entity: row.id };
-  const bound = boundTo(row, BOUND_COLUMNS.connections);
+  const bound = encodeAad(row, AAD_COLUMNS.connections);
   const fields: Record<string, string> = JSON.parse(
     open(keys.data, { ...place, field: "connection", bound }, row.fields).toString(),
   );
@@ -191,7 +191,7 @@ function rowOf(tenantId: TenantId, keys: TenantKeys, connection: Connection) {
     ...{ accepted_countries: [...acceptedCountries], accepted_currencies: [...acceptedCurrencies] },
   };
   const place = { tenantId, entity: id };
-  const bound = boundTo(plain, BOUND_COLUMNS.connections);
+  const bound = encodeAad(plain, AAD_COLUMNS.connections);
   const { name, label } = nameColumns(keys, place, displayName);
   return {
     ...{ id, ...plain, display_name: name, label, status, checks },

@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { applyCallingOff, expirePayment } from "./apply.js";
+import { applyCancellation, expirePayment } from "./apply.js";
 import type { Connection } from "./connection.js";
-import { afterLookUp, lookUp } from "./look-up.js";
+import { applyLookUp, lookUp } from "./look-up.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay } from "./look-up-schedule.js";
 import type { FollowUpOutcome, LookUpOutcome } from "./outcome.js";
 import { type Payment, referenceOf } from "./payment.js";
@@ -36,11 +36,11 @@ export async function endApproval(
   if (begun?.status !== "buyer_approval_pending") return begun ?? payment;
   const outcome = await callOff(parts, tenantId, begun, connection);
   const isCertain = outcome.kind === "done" || outcome.kind === "accepted";
-  if (isCertain) return (await change((current, now) => applyCallingOff(current, outcome, now.getTime()))) ?? begun;
+  if (isCertain) return (await change((current, now) => applyCancellation(current, outcome, now.getTime()))) ?? begun;
   const instead = await lookUp(parts, tenantId, begun, connection);
   const after = await change((current, at, refunds) => {
     const now = at.getTime();
-    const looked = afterLookUp(current, instead, now, refunds);
+    const looked = applyLookUp(current, instead, now, refunds);
     return looked.moved ? looked : openStill(looked.payment, now);
   });
   return after ?? begun;

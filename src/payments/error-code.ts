@@ -1,5 +1,5 @@
 /**
- * Why a payment did not succeed, in the codes of orchestration.md 4.1. {@link import("./connector.js").ProviderCodes}
+ * Why a payment did not succeed, whatever the payment service. {@link import("./connector.js").ProviderCodes}
  * keeps the payment service's own codes.
  */
 const DECLINES = [

@@ -7,7 +7,7 @@ export const FORMULA_IDS = [
 ] as const;
 export type FormulaId = (typeof FORMULA_IDS)[number];
 
-/** Features of a formula's payment service, by their published names (api-facts 10.2). */
+/** Features of a formula's payment service, by the names that the API shows. */
 export const FEATURES = [
   "delayed_capture",
   "multi_capture",

@@ -1,7 +1,7 @@
 import type { Payment } from "./payment.js";
 
 const HOUR_MS = 3_600_000;
-/** Milliseconds until the next look-up, by the number of earlier ones (orchestration.md 2.6). */
+/** Milliseconds until the next look-up, by the number of earlier ones. */
 const DELAYS_MS = [5_000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000];
 /** An accepted request has usually finished a moment later. */
 const ACCEPTED_FIRST_MS = 2_000;

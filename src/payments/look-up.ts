@@ -7,17 +7,17 @@ import { type Payment, referenceOf } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
 import type { Refund } from "./refund.js";
-import { afterRefundsFound } from "./refund-reports.js";
+import { applyRefundsFound } from "./refund-reports.js";
 import { isResendSafe } from "./resend.js";
 
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
-export function afterLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
+export function applyLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
   const isFound = found.kind === "found";
   const step = isFound ? applyState(current, found.standing, now) : unmoved(current);
   if (step.moved || current.status === "buyer_approval_pending") return step;
   if (current.status === "capture_succeeded") {
     const total = isFound && found.standing.kind === "captured" ? found.standing.refundedAmount : undefined;
-    return afterRefundsFound(step.payment, refunds, isFound ? found.refunds : undefined, total, now);
+    return applyRefundsFound(step.payment, refunds, isFound ? found.refunds : undefined, total, now);
   }
   const { attempt } = current;
   if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };

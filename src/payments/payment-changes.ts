@@ -3,7 +3,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { lockPayment, updatePayment } from "../store/payments/payments.js";
 import { insertRefund, listRefundRows, updateRefund } from "../store/payments/refunds.js";
 import { deleteCvc } from "../store/tokens/token-cvc.js";
@@ -59,7 +59,7 @@ function write(
   { payment, moved, approved, refunds = [], goesOn }: Change,
 ): void {
   tx.enqueue(updatePayment[goesOn ? "kept" : "released"], paymentRowOf(keys, tx.tenantId, payment));
-  if (payment.dueAt) noteDue(tx, { kind: "payment", at: payment.dueAt });
+  if (payment.dueAt) scheduleDue(tx, { kind: "payment", at: payment.dueAt });
   if (moved) writeLog(tx, logEntry(undefined, "transaction", payment.id, "update", endOf(payment)));
   if (approved) deleteCvc(tx, payment.tokenId);
   if (moved && payment.attempt?.refundId) {

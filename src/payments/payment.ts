@@ -3,15 +3,15 @@ import { storedContainer } from "../access/container.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
-import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { PaymentRow } from "../store/payments/payments.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
-import { base62Of } from "./addresses.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FormulaId } from "./formula.js";
 import type { ProviderCodes, ThreeDSOutcome } from "./outcome.js";
 import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "./payment-request.js";
+import { base62Of } from "./signed-path.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
 /** The visible parts of the card when the payment was created. */
@@ -168,9 +168,6 @@ function storedStatus(text: string): Status {
   return status;
 }
 
-function placeOf(
-  tenantId: TenantId,
-  row: Pick<PaymentRow, "id" | (typeof BOUND_COLUMNS.payments)[number]>,
-): SealedPlace {
-  return { tenantId, entity: row.id, field: "payment", bound: boundTo(row, BOUND_COLUMNS.payments) };
+function placeOf(tenantId: TenantId, row: Pick<PaymentRow, "id" | (typeof AAD_COLUMNS.payments)[number]>): SealContext {
+  return { tenantId, entity: row.id, field: "payment", bound: encodeAad(row, AAD_COLUMNS.payments) };
 }

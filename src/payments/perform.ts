@@ -2,7 +2,6 @@ import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
 import { markCredentialsFailed } from "../store/payments/connections.js";
-import { base62Of } from "./addresses.js";
 import { applyFollowUp, applyState, type Step } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import type { Connection } from "./connection.js";
@@ -15,8 +14,9 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
 import { providerOf } from "./providers.js";
 import type { Refund } from "./refund.js";
-import { afterRefund, withAnotherLookUp } from "./refund-reports.js";
+import { applyRefund, withAnotherLookUp } from "./refund-reports.js";
 import { reconcileResend } from "./resend.js";
+import { base62Of } from "./signed-path.js";
 
 export interface PerformParts {
   readonly database: Database;
@@ -61,7 +61,7 @@ async function ask(
   const { operation, amount, key, refundId } = attempt;
   if (operation === "authorize") {
     const outcome = await authorize(parts, keys, tenantId, payment, attempt, connection, card);
-    return (current, now) => afterAuthorization(current, outcome, key, now.getTime());
+    return (current, now) => applyAuthorization(current, outcome, key, now.getTime());
   }
   const outcome = reconcileResend(attempt, await followUp(parts, tenantId, payment, attempt, connection));
   return (current, now, refunds) => {
@@ -69,14 +69,14 @@ async function ask(
     const refund = refunds.find(({ id }) => id === refundId);
     const isUnderWay = refund !== undefined && current.attempt?.key === key;
     if (!isUnderWay) return { payment: current, moved: false, approved: false };
-    const change = afterRefund(current, refund, outcome, now.getTime());
+    const change = applyRefund(current, refund, outcome, now.getTime());
     // A resent refund was under way for a while.
     return attempt.state === "sent" ? change : withAnotherLookUp(current, change, now.getTime());
   };
 }
 
 /** An unclear answer counts only if nothing else has ended the attempt. */
-export function afterAuthorization(payment: Payment, outcome: AuthorizationOutcome, key: string, now: number): Step {
+export function applyAuthorization(payment: Payment, outcome: AuthorizationOutcome, key: string, now: number): Step {
   const isUnderWay = payment.attempt?.key === key;
   if (outcome.kind === "unknown") {
     const coded = { ...payment, codes: { ...payment.codes, ...outcome.codes } };

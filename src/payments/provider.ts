@@ -14,7 +14,7 @@ export interface Provider {
   readonly modeOf: (context: Pick<ConnectorContext, "fields">) => string;
   /**
    * How long a request may be sent again if the service does not show whether it has it, in milliseconds: an hour less
-   * than the service detects repetitions (orchestration.md 2.6). Later it could execute the request a second time.
+   * than the service detects repetitions. Later it could execute the request a second time.
    */
   readonly resendMs: number;
   /** Whether no service is called and no money moves. Absent: no. */

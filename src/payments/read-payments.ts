@@ -1,5 +1,5 @@
 import { actorOf, type Caller, sendingTo } from "../access/caller.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
@@ -9,13 +9,13 @@ import { readConnection } from "../store/payments/connections.js";
 import { listPaymentRows, updatePayment } from "../store/payments/payments.js";
 import { listRefundRows, readRefund } from "../store/payments/refunds.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { uuidFrom } from "./addresses.js";
 import { connectionOf } from "./connection.js";
 import type { PaymentHosts } from "./connectors.js";
 import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
 import { visiblePayments } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
+import { uuidFrom } from "./signed-path.js";
 
 export async function getPayment(
   tx: Transaction,
@@ -41,7 +41,7 @@ export async function listPayments(
   keys: TenantKeys,
   { externalIdentifier, reconciliationId, ...filter }: PaymentFilter,
 ): Promise<Page<Payment>> {
-  writeLog(tx, logEntry(actorOf(caller), "transaction", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "transaction", ANY_ENTITY_ID, "list"));
   const id = reconciliationId === undefined ? undefined : uuidFrom(reconciliationId);
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(keys, externalIdentifier);
@@ -67,7 +67,7 @@ export async function leasePayment(
   return { ...payment, revision: payment.revision + 1 };
 }
 
-export async function refundsOf(
+export async function listRefunds(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,

@@ -1,4 +1,4 @@
-import { NO_CONTEXT } from "../audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
@@ -18,12 +18,12 @@ import {
   withAccountFound,
   withAccountSentTo,
 } from "./account-fingerprint.js";
-import { matchesSnapshot, payableCard } from "./admit-payment.js";
 import { expirePayment } from "./apply.js";
 import type { SensitiveCard } from "./card.js";
 import { type Connection, connectionOf } from "./connection.js";
+import { matchesSnapshot, payableCard } from "./create-payment.js";
 import { endApproval } from "./end-approval.js";
-import { afterLookUp, isSafeToResend, lookUp } from "./look-up.js";
+import { applyLookUp, isSafeToResend, lookUp } from "./look-up.js";
 import { lookUpDelay } from "./look-up-schedule.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
@@ -86,7 +86,7 @@ async function lookAfter(
   const found = trustedLookUp(payment, account, await lookUp(parts, tenantId, payment, connection));
   let isSent = false;
   const after = await changePayment(database, keys, tenantId, payment.id, (current, at, refunds) => {
-    const change = afterLookUp(current, found, at.getTime(), refunds);
+    const change = applyLookUp(current, found, at.getTime(), refunds);
     // A payment found with a changed API key is in the same account: this look-up stores that, and the next one may
     // resend.
     isSent = isItsAccount && isSafeToResend(change.payment, found, at.getTime());
@@ -119,7 +119,7 @@ function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId
   return changePayment(database, keys, tenantId, payment.id, (current, at, refunds) => {
     const now = at.getTime();
     if (current.status !== "buyer_approval_pending") {
-      return afterLookUp(current, { kind: "unknown", codes: {} }, now, refunds);
+      return applyLookUp(current, { kind: "unknown", codes: {} }, now, refunds);
     }
     const { approvalExpiresAt = 0 } = current;
     if (approvalExpiresAt <= now) return expirePayment(current, "incomplete_buyer_approval", now);
@@ -140,7 +140,7 @@ async function cardAgain(
 ): Promise<SensitiveCard | undefined> {
   const row = await database.shared.run(tenantId, "unguarded", async (tx) => {
     const found = await findToken(tx, tokenId);
-    const context = { ...NO_CONTEXT, destinationHost: connectors.hostOf(connection) };
+    const context = { ...EMPTY_CONTEXT, destinationHost: connectors.hostOf(connection) };
     if (found) writeLog(tx, logEntry(undefined, "card", tokenId, "use", { transform: "reveal", context }));
     return found;
   });

@@ -1,9 +1,9 @@
-import { base62Of } from "./addresses.js";
 import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
-import { type Refund, refundAfter, totalRefunded } from "./refund.js";
+import { applyRefundAnswer, type Refund, totalRefunded } from "./refund.js";
+import { base62Of } from "./signed-path.js";
 
 /** A payment service's name for a refund: our reference, if the service stores it, and its own id. */
 export interface RefundName {
@@ -21,8 +21,8 @@ export function refundNamed(refunds: readonly Refund[], { reference, providerId 
  * Applies a report about a refund to its payment. The amount counts once, from the refund's success, and no longer if
  * the money comes back.
  */
-export function afterRefund(payment: Payment, refund: Refund, outcome: FollowUpOutcome, now: number): Change {
-  const after = refundAfter(refund, outcome, now);
+export function applyRefund(payment: Payment, refund: Refund, outcome: FollowUpOutcome, now: number): Change {
+  const after = applyRefundAnswer(refund, outcome, now);
   const change = { moved: false, approved: false, refunds: after === refund ? [] : [after] };
   const isUnderWay = payment.attempt?.refundId === refund.id;
   if (isUnderWay && after.status === "processing") {
@@ -51,7 +51,7 @@ export function withAnotherLookUp(before: Payment, change: Change, now: number):
  * Applies the refunds in a look-up to a captured payment, and the total that the look-up reports.
  * @param found undefined if the service did not list them.
  */
-export function afterRefundsFound(
+export function applyRefundsFound(
   payment: Payment,
   refunds: readonly Refund[],
   found: readonly FoundRefund[] | undefined,
@@ -64,7 +64,7 @@ export function afterRefundsFound(
     const entries = entriesOf(refund, found);
     const told = entries.find(({ outcome }) => outcome.kind === "done") ?? entries[0];
     const outcome = told?.outcome ?? ({ kind: "unknown", codes: {} } as const);
-    const next = afterRefund(change.payment, refund, outcome, now);
+    const next = applyRefund(change.payment, refund, outcome, now);
     change = { ...next, refunds: [...(change.refunds ?? []), ...(next.refunds ?? [])] };
   }
   const { attempt } = change.payment;

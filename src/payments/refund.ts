@@ -1,8 +1,8 @@
 import type { TenantId, Uuid } from "../base/ids.js";
-import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { RefundRow } from "../store/payments/refunds.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { ErrorCode } from "./error-code.js";
 import type { FollowUpOutcome } from "./outcome.js";
 
@@ -30,7 +30,7 @@ export interface Refund extends RefundRecord {
  * The refund after a report of the payment service. An ended refund stays unchanged, unless its money came back: then
  * it has failed, permanently.
  */
-export function refundAfter(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
+export function applyRefundAnswer(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
   if (refund.status === "succeeded" && outcome.kind === "refused") {
     return { ...refund, status: "failed", errorCode: outcome.errorCode, updatedAt: now };
   }
@@ -69,6 +69,6 @@ export function sealRefund(keys: TenantKeys, tenantId: TenantId, { id, paymentId
   return { ...plain, record: seal(keys.data, placeOf(tenantId, plain), Buffer.from(JSON.stringify(record))) };
 }
 
-function placeOf(tenantId: TenantId, row: Pick<RefundRow, "id" | (typeof BOUND_COLUMNS.refunds)[number]>): SealedPlace {
-  return { tenantId, entity: row.id, field: "refund", bound: boundTo(row, BOUND_COLUMNS.refunds) };
+function placeOf(tenantId: TenantId, row: Pick<RefundRow, "id" | (typeof AAD_COLUMNS.refunds)[number]>): SealContext {
+  return { tenantId, entity: row.id, field: "refund", bound: encodeAad(row, AAD_COLUMNS.refunds) };
 }

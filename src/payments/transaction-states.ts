@@ -38,7 +38,7 @@ export interface Transition {
 }
 
 /**
- * Every legal step (orchestration.md 2). Any other event leaves a transaction unchanged: late, repeated and
+ * Every legal step. Any other event leaves a transaction unchanged: late, repeated and
  * out-of-order messages of a payment service are absorbed. The first match counts.
  */
 export const TRANSITIONS: readonly Transition[] = [

@@ -4,11 +4,11 @@ import { newUuid, type TenantId } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
-import { readSignInRequest, useSignInRequest } from "../store/people/sign-in-requests.js";
+import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { DeviceCodes, Issuer } from "./issuer.js";
-import { signInAs, unlessTenantIsGone } from "./issuer-sign-in.js";
+import { rethrowAsTenantNotFound, signInAs } from "./issuer-sign-in.js";
 import type { StartedSignIn } from "./sign-in.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails, REQUEST_SECONDS } from "./sign-in-request.js";
@@ -25,7 +25,7 @@ export interface BegunDeviceSignIn extends Omit<DeviceCodes, "deviceCode"> {
 }
 
 /** The longest pause that an issuer can ask for. */
-const LONGEST_PAUSE_SECONDS = 60;
+const MAX_PAUSE_SECONDS = 60;
 /** RFC 8628, 3.5. */
 const SLOWER_BY_SECONDS = 5;
 
@@ -46,7 +46,7 @@ export class DeviceSignIn {
     if (!(await limits.allows({ kind: "openid", network }))) {
       throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
     }
-    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
+    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
     const { deviceCode, ...shown } = await issuer.beginDevice();
     const intervalSeconds = pauseOf(shown.intervalSeconds);
     const id = newUuid();
@@ -69,7 +69,7 @@ export class DeviceSignIn {
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
     const { tenantId, id } = cookie;
-    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
+    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
     const begun = await database.ordinary.run(tenantId, "unguarded", (tx) => readBegun(tx, keys, cookie));
     if (!begun) throw notBegunHere();
     if (!(await limits.allows({ kind: "device", id }))) {
@@ -79,7 +79,7 @@ export class DeviceSignIn {
     if (claims === "pending") return { waitSeconds: begun.intervalSeconds };
     if (claims === "slow_down") return { waitSeconds: pauseOf(begun.intervalSeconds + SLOWER_BY_SECONDS) };
     return database.ordinary.run(tenantId, "unguarded", async (tx) => {
-      if (!(await tx.query(useSignInRequest, id))) throw notBegunHere();
+      if (!(await tx.query(consumeSignInRequest, id))) throw notBegunHere();
       const step = await signInAs(tx, keys, claims, "device", visit);
       if (step.kind === "passkey_awaited") throw needsBrowser();
       return step;
@@ -95,11 +95,11 @@ async function readBegun(tx: OrdinaryTransaction, keys: TenantKeys, { id, hash }
 }
 
 function pauseOf(seconds: number): number {
-  return Math.min(Math.max(1, Math.ceil(seconds)), LONGEST_PAUSE_SECONDS);
+  return Math.min(Math.max(1, Math.ceil(seconds)), MAX_PAUSE_SECONDS);
 }
 
 function notBegunHere(): Fault {
-  return new Fault("permission_denied", "This sign-in was not begun by this program, or is over. Begin again.");
+  return new Fault("permission_denied", "This sign-in was not started by this program, or has expired. Start again.");
 }
 
 function needsBrowser(): Fault {

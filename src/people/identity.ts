@@ -1,6 +1,6 @@
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
-import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   findMemberIdentity,
@@ -9,7 +9,7 @@ import {
   type MemberIdentityRow,
 } from "../store/people/member-identities.js";
 import { type MemberRow, readMember } from "../store/people/members.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Identity } from "./sign-in.js";
 
@@ -46,6 +46,6 @@ function termOf(keys: TenantKeys, { issuer, subject }: Identity): Buffer {
   return searchTerm(keys.search, "identity", issuer, subject);
 }
 
-function proofPlace(tenantId: TenantId, row: Omit<MemberIdentityRow, "proof">): SealedPlace {
-  return { tenantId, entity: row.id, field: "member_identity", bound: boundTo(row, BOUND_COLUMNS.member_identities) };
+function proofPlace(tenantId: TenantId, row: Omit<MemberIdentityRow, "proof">): SealContext {
+  return { tenantId, entity: row.id, field: "member_identity", bound: encodeAad(row, AAD_COLUMNS.member_identities) };
 }

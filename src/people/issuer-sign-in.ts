@@ -8,7 +8,7 @@ import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { createMember } from "../tenancy/accept-invitation.js";
 import { openEmail } from "../tenancy/invitation.js";
 import { emailTerm } from "../tenancy/profile.js";
-import { admitMember, type SignInStep } from "./admit-member.js";
+import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
 import { bindIdentity, memberWithIdentity } from "./identity.js";
 import type { Claims } from "./issuer.js";
 import { memberWithAddress } from "./sign-in-link.js";
@@ -28,7 +28,7 @@ export async function signInAs(
   const member = await memberFor(tx, keys, claims, visit.context);
   if (!member) throw notInvited();
   const identity = { issuer: claims.issuer, subject: claims.subject };
-  return admitMember(tx, keys, member, method, visit, { identity, strongAt: claims.secondFactorAt });
+  return finishFirstFactor(tx, keys, member, method, visit, { identity, strongAt: claims.secondFactorAt });
 }
 
 /** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */
@@ -73,6 +73,6 @@ function notInvited(): Fault {
 }
 
 /** Shows a tenant without keys as one that does not exist. */
-export function unlessTenantIsGone(error: unknown): never {
+export function rethrowAsTenantNotFound(error: unknown): never {
   throw error instanceof Fault && error.code === "unauthenticated" ? notFound("tenant") : error;
 }

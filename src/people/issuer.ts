@@ -158,7 +158,7 @@ export class Issuer {
       if (code === "authorization_pending") return "pending";
       if (code === "slow_down") return "slow_down";
       if (code === "access_denied") throw new Fault("permission_denied", "The sign-in was refused at the issuer.");
-      if (code === "expired_token") throw new Fault("permission_denied", "The code is over. Begin again.");
+      if (code === "expired_token") throw new Fault("permission_denied", "The code has expired. Start again.");
       return refused(error);
     }
   }

@@ -6,12 +6,12 @@ import type { JsonObject } from "../base/json.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
-import { useSignInRequest } from "../store/people/sign-in-requests.js";
+import { consumeSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import type { SignInStep } from "./admit-member.js";
+import type { SignInStep } from "./finish-first-factor.js";
 import type { Checks, Issuer } from "./issuer.js";
-import { signInAs, unlessTenantIsGone } from "./issuer-sign-in.js";
+import { rethrowAsTenantNotFound, signInAs } from "./issuer-sign-in.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -58,7 +58,7 @@ export class OpenIdSignIn {
     }
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
     const url = await issuer.authorizationUrl(this.#redirectUri(), checks, isFresh);
-    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
+    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
@@ -78,7 +78,7 @@ export class OpenIdSignIn {
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
     const { tenantId } = cookie;
-    const keys = await keyring.of(tenantId).catch(unlessTenantIsGone);
+    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
     const checks = await database.ordinary.run(tenantId, "unguarded", (tx) => useRequest(tx, keys, cookie));
     if (!checks) throw notBegunHere();
     // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.
@@ -98,7 +98,7 @@ async function useRequest(
   keys: TenantKeys,
   { id, hash }: PresentedSecret,
 ): Promise<Checks | undefined> {
-  const row = await tx.query(useSignInRequest, id);
+  const row = await tx.query(consumeSignInRequest, id);
   if (row?.method !== "openid" || !row.browser_hash?.equals(hash)) return undefined;
   return checksIn(openDetails(keys, tx.tenantId, row));
 }
@@ -108,5 +108,5 @@ function checksIn({ state, nonce, verifier }: JsonObject): Checks {
 }
 
 function notBegunHere(): Fault {
-  return new Fault("permission_denied", "This sign-in was not begun in this browser, or is over. Begin again.");
+  return new Fault("permission_denied", "This sign-in was not started in this browser, or has expired. Start again.");
 }

@@ -1,5 +1,5 @@
 import { actorOf, type Caller, personOf } from "../access/caller.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -7,7 +7,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { lockMember, readMember } from "../store/people/members.js";
 import { listPasskeyRows, updatePasskey } from "../store/people/passkeys.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { openPasskey, type Passkey, passkeysOf, resetPasskeys, sealPasskey } from "./passkey.js";
+import { listMemberPasskeys, openPasskey, type Passkey, resetPasskeys, sealPasskey } from "./passkey.js";
 import { requireAdministrator } from "./sign-ins.js";
 
 /**
@@ -25,8 +25,8 @@ export async function listPasskeys(
     requireAdministrator(own, "see the passkeys of others");
     if (!(await tx.query(readMember, memberId))) throw notFound("member");
   }
-  writeLog(tx, logEntry(actorOf(caller), "passkey", ALL, "list"));
-  return passkeysOf(tx, keys, memberId);
+  writeLog(tx, logEntry(actorOf(caller), "passkey", ANY_ENTITY_ID, "list"));
+  return listMemberPasskeys(tx, keys, memberId);
 }
 
 /** Renames one of the caller's own passkeys. @throws {Fault} not_found for those of others. */

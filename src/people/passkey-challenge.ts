@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readSignInRequest, useSignInRequest } from "../store/people/sign-in-requests.js";
+import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 
@@ -22,7 +22,7 @@ export function issueChallenge(tx: Transaction, keys: TenantKeys, { of, subject 
 }
 
 /** Uses up a challenge. Undefined: it is used, over, or was issued for something else. */
-export async function takeChallenge(
+export async function consumeChallenge(
   tx: OrdinaryTransaction,
   keys: TenantKeys,
   id: Uuid,
@@ -32,5 +32,5 @@ export async function takeChallenge(
   if (row?.method !== "challenge") return undefined;
   const details = openDetails(keys, tx.tenantId, row);
   if (details.of !== of || details.subject !== subject) return undefined;
-  return (await tx.query(useSignInRequest, id)) ? String(details.challenge) : undefined;
+  return (await tx.query(consumeSignInRequest, id)) ? String(details.challenge) : undefined;
 }

@@ -3,13 +3,13 @@ import { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { readSignIn } from "../store/people/sign-ins.js";
 import { readAuthentication } from "./credential-text.js";
-import { passkeysOf } from "./passkey.js";
-import { issueChallenge, type Purpose, takeChallenge } from "./passkey-challenge.js";
+import { listMemberPasskeys } from "./passkey.js";
+import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { relyingPartyOf } from "./relying-party.js";
-import { strengthen } from "./sign-in.js";
-import { strongUntil } from "./strong-time.js";
+import { secondFactorUntil } from "./second-factor-time.js";
+import { stepUp } from "./sign-in.js";
 import { authenticationOptions } from "./web-authentication.js";
 
 /**
@@ -22,7 +22,7 @@ export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Pr
   await requireWithinLimit(parts, signInId);
   const keys = await parts.keyring.of(caller.tenantId);
   return parts.database.ordinary.run(caller.tenantId, caller.revision, async (tx) => {
-    const passkeys = await passkeysOf(tx, keys, memberId);
+    const passkeys = await listMemberPasskeys(tx, keys, memberId);
     if (passkeys.length === 0)
       throw new Fault("unprocessable", "You have no passkey yet. Add one under Your sign-ins.");
     const { id: challengeId, challenge } = issueChallenge(tx, keys, purposeOf(caller));
@@ -49,7 +49,7 @@ export async function finishPasskeyCheck(
   const keys = await keyring.of(tenantId);
   // Committed before the proof is looked at: no proof is tried twice.
   const challenge = await database.ordinary.run(tenantId, revision, (tx) =>
-    takeChallenge(tx, keys, challengeId, purposeOf(caller)),
+    consumeChallenge(tx, keys, challengeId, purposeOf(caller)),
   );
   if (challenge === undefined) throw refusedProof();
   const until = await database.ordinary.run(tenantId, revision, async (tx) => {
@@ -57,8 +57,8 @@ export async function finishPasskeyCheck(
     const member = await acceptProof(tx, keys, proof, context);
     const row = member && (await tx.query(readSignIn, signInId));
     if (!row) return undefined;
-    strengthen(tx, keys, row);
-    return strongUntil(tx.now, tx.now);
+    stepUp(tx, keys, row);
+    return secondFactorUntil(tx.now, tx.now);
   });
   if (!until) throw refusedProof();
   return until;

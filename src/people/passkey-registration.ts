@@ -12,11 +12,11 @@ import { raiseAuthRevision } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { openProfile } from "../tenancy/profile.js";
 import { readRegistration } from "./credential-text.js";
-import { type Credential, type Passkey, passkeysOf, requirePasskey, sealPasskey } from "./passkey.js";
-import { issueChallenge, type Purpose, takeChallenge } from "./passkey-challenge.js";
+import { type Credential, listMemberPasskeys, type Passkey, requirePasskey, sealPasskey } from "./passkey.js";
+import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
 import { relyingPartyOf } from "./relying-party.js";
-import { signedInAt, strengthen } from "./sign-in.js";
+import { signedInAt, stepUp } from "./sign-in.js";
 import { registrationOptions, verifyRegistration } from "./web-authentication.js";
 
 /** A person has a few devices and keys. */
@@ -35,7 +35,7 @@ export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Call
   await requireWithinLimit(parts, signInId);
   const keys = await parts.keyring.of(caller.tenantId);
   return parts.database.ordinary.run(caller.tenantId, caller.revision, async (tx) => {
-    const passkeys = await passkeysOf(tx, keys, memberId);
+    const passkeys = await listMemberPasskeys(tx, keys, memberId);
     requireMayAdd(caller, await tx.query(readSignIn, signInId), passkeys.length, tx.now);
     const member = await tx.query(readMember, memberId);
     const email = (member && openProfile(keys, tx.tenantId, memberId, member.profile).email) ?? userId;
@@ -61,7 +61,7 @@ export async function finishPasskeyRegistration(
   const { tenantId, revision } = caller;
   const keys = await keyring.of(tenantId);
   const challenge = await database.ordinary.run(tenantId, revision, (tx) =>
-    takeChallenge(tx, keys, challengeId, purposeOf(caller)),
+    consumeChallenge(tx, keys, challengeId, purposeOf(caller)),
   );
   const credential = challenge && (await verifyRegistration(relyingParty, challenge, response));
   if (!credential) throw invalid("credential", "must be the browser's answer to this challenge. Add the passkey again");
@@ -77,9 +77,9 @@ async function addPasskey(
   const { memberId, signInId } = personOf(caller);
   const member = await lockMember(tx, memberId);
   const signIn = await tx.query(readSignIn, signInId);
-  const { length } = await passkeysOf(tx, keys, memberId);
+  const { length } = await listMemberPasskeys(tx, keys, memberId);
   requireMayAdd(caller, signIn, length, tx.now);
-  if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  if (!member || !signIn) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   const columns = { id: newUuid(), member_id: memberId, credential_hash: hashOf(credential) };
   const details = sealPasskey(keys, tx.tenantId, columns, { credential, name });
   if (!(await tx.query(insertPasskey, { ...columns, details, last_used_at: null }))) {
@@ -90,7 +90,7 @@ async function addPasskey(
     tx.enqueue(deleteOtherSignIns, { id: signInId, member_id: memberId });
     tx.enqueue(raiseAuthRevision, tx.tenantId);
   }
-  strengthen(tx, keys, signIn);
+  stepUp(tx, keys, signIn);
   writeLog(tx, logEntry(actorOf(caller), "passkey", columns.id, "create"));
   return { ...{ id: columns.id, memberId, name, credential }, createdAt: tx.now, lastUsedAt: null };
 }

@@ -3,11 +3,11 @@ import { Fault } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { readSignInRequest, useSignInRequest } from "../store/people/sign-in-requests.js";
+import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { readAuthentication } from "./credential-text.js";
-import { passkeysOf } from "./passkey.js";
-import { issueChallenge, type Purpose, takeChallenge } from "./passkey-challenge.js";
+import { listMemberPasskeys } from "./passkey.js";
+import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
 import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { relyingPartyOf } from "./relying-party.js";
@@ -28,7 +28,7 @@ export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Pro
   const keys = await parts.keyring.of(waiting.tenantId).catch(unlessGone);
   return parts.database.ordinary.run(waiting.tenantId, "unguarded", async (tx) => {
     const { memberId } = await readWaiting(tx, keys, waiting);
-    const passkeys = await passkeysOf(tx, keys, memberId);
+    const passkeys = await listMemberPasskeys(tx, keys, memberId);
     const { id: challengeId, challenge } = issueChallenge(tx, keys, purposeOf(waiting));
     const known = passkeys.map(({ credential }) => credential);
     const options = await authenticationOptions(relyingParty, challenge, known);
@@ -54,14 +54,14 @@ export async function finishPasskeySignIn(
   // Committed before the proof is looked at: no proof is tried twice.
   const challenge = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     await readWaiting(tx, keys, waiting);
-    return takeChallenge(tx, keys, challengeId, purposeOf(waiting));
+    return consumeChallenge(tx, keys, challengeId, purposeOf(waiting));
   });
   if (challenge === undefined) throw refusedProof();
   const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const { memberId, method, origin } = await readWaiting(tx, keys, waiting);
     const proof = { relyingParty, challenge, credential, memberId };
     const member = await acceptProof(tx, keys, proof, visit.context);
-    if (!member || !(await tx.query(useSignInRequest, waiting.id))) return undefined;
+    if (!member || !(await tx.query(consumeSignInRequest, waiting.id))) return undefined;
     return startSignIn(tx, keys, member, method, visit, { ...origin, strongAt: tx.now });
   });
   if (!started) throw refusedProof();

@@ -3,12 +3,12 @@ import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
-import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { lockMember, type MemberRow, updateMemberProfile } from "../store/people/members.js";
 import { deletePasskeyRow, deletePasskeysOf, listPasskeyRows, type PasskeyRow } from "../store/people/passkeys.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { endAccess } from "../tenancy/member.js";
 import { isSealedWithPasskey, openProfile, sealProfile } from "../tenancy/profile.js";
@@ -37,7 +37,11 @@ export interface Passkey {
 }
 
 /** The passkeys of a member, oldest first. */
-export async function passkeysOf(tx: Transaction, keys: TenantKeys, memberId: Uuid): Promise<readonly Passkey[]> {
+export async function listMemberPasskeys(
+  tx: Transaction,
+  keys: TenantKeys,
+  memberId: Uuid,
+): Promise<readonly Passkey[]> {
   const rows = await tx.query(listPasskeyRows, memberId);
   return rows.map((row) => openPasskey(keys, tx.tenantId, row));
 }
@@ -62,7 +66,7 @@ export function requirePasskey(tx: Transaction, keys: TenantKeys, member: Member
 }
 
 /** Removes one of a member's passkeys. After the last one, sign-ins need none. */
-export async function removePasskey(
+export async function deletePasskey(
   tx: OrdinaryTransaction,
   keys: TenantKeys,
   actor: Actor,
@@ -123,8 +127,8 @@ export function sealPasskey(
   return seal(keys.data, passkeyPlace(tenantId, row), Buffer.from(JSON.stringify(stored)));
 }
 
-type Place = Pick<PasskeyRow, "id" | (typeof BOUND_COLUMNS.passkeys)[number]>;
+type Place = Pick<PasskeyRow, "id" | (typeof AAD_COLUMNS.passkeys)[number]>;
 
-function passkeyPlace(tenantId: TenantId, row: Place): SealedPlace {
-  return { tenantId, entity: row.id, field: "passkey", bound: boundTo(row, BOUND_COLUMNS.passkeys) };
+function passkeyPlace(tenantId: TenantId, row: Place): SealContext {
+  return { tenantId, entity: row.id, field: "passkey", bound: encodeAad(row, AAD_COLUMNS.passkeys) };
 }

@@ -11,8 +11,8 @@ import type { Database } from "../store/database.js";
 import { findSignIn, type PresentedSignInRow, touchSignIn } from "../store/people/sign-ins.js";
 import { unavailable } from "../store/postgres/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
+import { secondFactorUntil } from "./second-factor-time.js";
 import { openSignIn } from "./sign-in.js";
-import { strongUntil } from "./strong-time.js";
 
 /** Concurrent look-ups of cookies that have not been valid before, and how many more may wait, as for unverified keys. */
 const UNVERIFIED_AT_ONCE = 32;
@@ -80,7 +80,7 @@ export class PersonAuthenticator {
       tenantId,
       principal: {
         ...{ kind: "person", memberId: row.member_id, userId: row.user_id, role, signInId: row.id },
-        strongUntil: strongUntil(row.strong_at, new Date(this.#clock.now())),
+        strongUntil: secondFactorUntil(row.strong_at, new Date(this.#clock.now())),
       },
       keyId: undefined,
       session: undefined,
@@ -100,5 +100,5 @@ export class PersonAuthenticator {
 }
 
 function over(): Fault {
-  return new Fault("unauthenticated", "You are not signed in, or the sign-in is over. Sign in again.");
+  return new Fault("unauthenticated", "You are not signed in, or the sign-in has ended. Sign in again.");
 }

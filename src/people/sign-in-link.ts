@@ -1,5 +1,5 @@
 import { hashOfSecret, newSecret, type PresentedSecret, parseSecret } from "../access/secret-text.js";
-import { OPERATOR } from "../audit/audit-context.js";
+import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, invalid } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -8,14 +8,14 @@ import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { insertMessage } from "../store/jobs/outbox.js";
 import { findMemberByAddress, type MemberRow, readMember } from "../store/people/members.js";
-import { readSignInRequest, useSignInRequest } from "../store/people/sign-in-requests.js";
+import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in-requests.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { emailTerm, openProfile } from "../tenancy/profile.js";
-import { admitMember, type SignInStep } from "./admit-member.js";
+import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
 
@@ -46,7 +46,7 @@ export async function requestLink(
     const details = { email, address, client, hashes: [] };
     const id = beginSignIn(tx, keys, "link", hashOfSecret(asking.reveal()), details);
     tx.enqueue(insertMessage, { id: newUuid(), sign_in_request_id: id });
-    noteDue(tx, { kind: "mail", at: tx.now });
+    scheduleDue(tx, { kind: "mail", at: tx.now });
   });
 }
 
@@ -61,7 +61,7 @@ export async function createOperatorLink(
     const id = newUuid();
     const { text, hash } = newSecret("lnk", tenantId, id);
     beginSignIn(tx, keys, "operator", null, { memberId, hashes: [hash.toString("hex")] }, { id });
-    const details = { remark: "link by the operator", context: OPERATOR };
+    const details = { remark: "link by the operator", context: OPERATOR_CONTEXT };
     writeLog(tx, logEntry(undefined, "sign_in", id, "authorize", details));
     return text;
   });
@@ -92,15 +92,15 @@ async function take(
   const row = await tx.query(readSignInRequest, link.id);
   if (!row || (row.method !== "link" && row.method !== "operator")) return undefined;
   const details = openDetails(keys, tx.tenantId, row);
-  if (!hashesIn(details).includes(link.hash.toString("hex"))) return undefined;
+  if (!linkHashesOf(details).includes(link.hash.toString("hex"))) return undefined;
   const asking = visit.cookie("asking");
   if (row.browser_hash && !(asking && hashOfSecret(asking).equals(row.browser_hash))) {
     writeLog(tx, logEntry(undefined, "sign_in", row.id, "refuse", "another browser"));
     return "other_browser";
   }
-  if (!(await tx.query(useSignInRequest, row.id))) return undefined;
+  if (!(await tx.query(consumeSignInRequest, row.id))) return undefined;
   const member = await memberOf(tx, keys, details);
-  return member ? admitMember(tx, keys, member, row.method, visit) : undefined;
+  return member ? finishFirstFactor(tx, keys, member, row.method, visit) : undefined;
 }
 
 /** The member that a request is for; undefined if the member is gone. */
@@ -118,7 +118,7 @@ export async function memberWithAddress(tx: Transaction, keys: TenantKeys, email
 }
 
 /** The hashes of the links of a request. */
-export function hashesIn({ hashes }: JsonObject): readonly string[] {
+export function linkHashesOf({ hashes }: JsonObject): readonly string[] {
   return Array.isArray(hashes) ? hashes.map(String) : [];
 }
 

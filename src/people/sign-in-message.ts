@@ -6,7 +6,7 @@ import type { Message } from "../mail/transport.js";
 import { readSignInRequest, updateSignInRequest } from "../store/people/sign-in-requests.js";
 import { readTenant } from "../store/tenancy/tenants.js";
 import { openProfile } from "../tenancy/profile.js";
-import { hashesIn, type LinkParts, memberWithAddress } from "./sign-in-link.js";
+import { type LinkParts, linkHashesOf, memberWithAddress } from "./sign-in-link.js";
 import { openDetails, sealDetails } from "./sign-in-request.js";
 
 /** The page that sign-in links open. The link's secret follows after #, which browsers do not send. */
@@ -37,7 +37,7 @@ export async function writeSignInMessage(
     const to = member && openProfile(keys, tenantId, member.id, member.profile).email;
     if (!to) return undefined;
     const link = newSecret("lnk", tenantId, requestId);
-    const hashes = [...hashesIn(details), link.hash.toString("hex")];
+    const hashes = [...linkHashesOf(details), link.hash.toString("hex")];
     const resealed = sealDetails(keys, tenantId, row, { ...details, hashes });
     if (!(await tx.query(updateSignInRequest, { id: requestId, details: resealed }))) return undefined;
     // A tenant chooses its name freely, so keep the name on one line.

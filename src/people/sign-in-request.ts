@@ -1,10 +1,10 @@
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { insertSignInRequest, type SignInRequestRow } from "../store/people/sign-in-requests.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { SignInMethod } from "./sign-in.js";
 
@@ -27,7 +27,7 @@ export function beginSignIn(
   const expiresAt = new Date(tx.now.getTime() + lifetimeMs);
   const columns = { id, method, browser_hash: browserHash, expires_at: expiresAt };
   tx.enqueue(insertSignInRequest, { ...columns, details: sealDetails(keys, tx.tenantId, columns, details) });
-  noteDue(tx, { kind: "sign_in_request", at: expiresAt });
+  scheduleDue(tx, { kind: "sign_in_request", at: expiresAt });
   return id;
 }
 
@@ -44,6 +44,6 @@ export function openDetails(keys: TenantKeys, tenantId: TenantId, row: SignInReq
   return stored;
 }
 
-function requestPlace(tenantId: TenantId, row: Place): SealedPlace {
-  return { tenantId, entity: row.id, field: "sign_in_request", bound: boundTo(row, BOUND_COLUMNS.sign_in_requests) };
+function requestPlace(tenantId: TenantId, row: Place): SealContext {
+  return { tenantId, entity: row.id, field: "sign_in_request", bound: encodeAad(row, AAD_COLUMNS.sign_in_requests) };
 }

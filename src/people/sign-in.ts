@@ -4,14 +4,14 @@ import type { Actor } from "../audit/actor.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { boundTo, open, SealBroken, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import type { MemberRow } from "../store/people/members.js";
-import { insertSignIn, type SignInRow, strengthenSignIn } from "../store/people/sign-ins.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { insertSignIn, type SignInRow, stepUpSignIn } from "../store/people/sign-ins.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { requireSealedRole } from "../tenancy/profile.js";
 import type { Visit } from "./visit.js";
@@ -87,17 +87,17 @@ export function startSignIn(
     ...columns,
     details: sealSignIn(keys, tenantId, columns, { role, address, client, identity }),
   });
-  noteDue(tx, { kind: "sign_in", at: expiresAt });
+  scheduleDue(tx, { kind: "sign_in", at: expiresAt });
   const actor: Actor = { id: member.user_id, type: "user", keyId: id, context };
   writeLog(tx, logEntry(actor, "sign_in", id, "create", method));
   return { kind: "signed_in", id, tenantId, memberId: member.id, token };
 }
 
 /** Records that the person of a sign-in proved a second factor now. */
-export function strengthen(tx: Transaction, keys: TenantKeys, row: SignInRow): void {
+export function stepUp(tx: Transaction, keys: TenantKeys, row: SignInRow): void {
   const details = openSignIn(keys, tx.tenantId, row);
   const columns = { ...row, strong_at: tx.now };
-  tx.enqueue(strengthenSignIn, {
+  tx.enqueue(stepUpSignIn, {
     ...{ id: row.id, strong_at: tx.now, details: sealSignIn(keys, tx.tenantId, columns, details) },
   });
 }
@@ -126,8 +126,8 @@ export function identityIn(stored: Json | undefined): Identity | undefined {
   return { issuer: String(stored.issuer), subject: String(stored.subject) };
 }
 
-type Place = Pick<SignInRow, "id" | (typeof BOUND_COLUMNS.sign_ins)[number]>;
+type Place = Pick<SignInRow, "id" | (typeof AAD_COLUMNS.sign_ins)[number]>;
 
-function signInPlace(tenantId: TenantId, row: Place): SealedPlace {
-  return { tenantId, entity: row.id, field: "sign_in", bound: boundTo(row, BOUND_COLUMNS.sign_ins) };
+function signInPlace(tenantId: TenantId, row: Place): SealContext {
+  return { tenantId, entity: row.id, field: "sign_in", bound: encodeAad(row, AAD_COLUMNS.sign_ins) };
 }

@@ -1,5 +1,5 @@
 import { actorOf, type Caller, type PersonPrincipal, personOf } from "../access/caller.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -10,8 +10,8 @@ import { deleteSignIn, listSignIns, readSignIn, readSignInOwner, type SignInRow 
 import { raiseAuthRevision, readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { openProfile, type Profile } from "../tenancy/profile.js";
+import { secondFactorUntil } from "./second-factor-time.js";
 import { openSignIn } from "./sign-in.js";
-import { strongUntil } from "./strong-time.js";
 
 /** A sign-in as people see it. */
 export interface SignIn {
@@ -26,7 +26,7 @@ export interface SignIn {
 }
 
 /** The person that is signed in. */
-export interface Identified {
+export interface SignedInPerson {
   readonly tenantId: TenantId;
   readonly tenantName: string;
   readonly person: Pick<PersonPrincipal, "memberId" | "userId" | "signInId"> & { readonly role: string };
@@ -42,14 +42,14 @@ export async function identify(
   tx: Transaction,
   keys: TenantKeys,
   { memberId, signInId }: Pick<PersonPrincipal, "memberId" | "signInId">,
-): Promise<Identified> {
+): Promise<SignedInPerson> {
   const [tenant, member, row, passkeys] = await Promise.all([
     tx.query(readTenant, tx.tenantId),
     tx.query(readMember, memberId),
     tx.query(readSignIn, signInId),
     tx.query(listPasskeyRows, memberId),
   ]);
-  if (!tenant || !member || !row) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  if (!tenant || !member || !row) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   return {
     tenantId: tx.tenantId,
     tenantName: tenant.name,
@@ -57,7 +57,7 @@ export async function identify(
     profile: openProfile(keys, tx.tenantId, memberId, member.profile),
     signIn: signInOf(keys, tx.tenantId, row),
     hasPasskey: passkeys.length > 0,
-    strongUntil: strongUntil(row.strong_at, tx.now),
+    strongUntil: secondFactorUntil(row.strong_at, tx.now),
   };
 }
 
@@ -78,7 +78,7 @@ export async function signInsOf(
     if (!(await tx.query(readMember, memberId))) throw notFound("member");
   }
   const rows = await tx.query(listSignIns, memberId);
-  writeLog(tx, logEntry(actorOf(caller), "sign_in", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "sign_in", ANY_ENTITY_ID, "list"));
   const isOpen = (row: SignInRow) => tx.now.getTime() - row.last_seen_at.getTime() < idleMs;
   return rows.filter(isOpen).map((row) => signInOf(keys, tx.tenantId, row));
 }

@@ -1,6 +1,6 @@
 import type { TenantId } from "../base/ids.js";
 import type { DatabaseAddress } from "../store/postgres/connect.js";
-import { firstActiveTenants } from "../store/tenancy/operator-tenants.js";
+import { listActiveTenantsUpTo } from "../store/tenancy/operator-tenants.js";
 
 /** How long the answer is used. A vault with several tenants is not asked again soon. */
 const FRESH_MS = 30_000;
@@ -22,7 +22,7 @@ export class SoleTenant {
   async find(): Promise<TenantId | undefined> {
     if (!this.#found || performance.now() - this.#since >= FRESH_MS) {
       this.#since = performance.now();
-      const found = firstActiveTenants(this.#ownerAddress, 2);
+      const found = listActiveTenantsUpTo(this.#ownerAddress, 2);
       this.#found = found;
       found.catch(() => {
         if (this.#found === found) this.#found = undefined;

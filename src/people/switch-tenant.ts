@@ -6,7 +6,7 @@ import { type MemberRow, readMember } from "../store/people/members.js";
 import { readSignIn } from "../store/people/sign-ins.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { openProfile } from "../tenancy/profile.js";
-import { admitMember, type SignInStep } from "./admit-member.js";
+import { finishFirstFactor, type SignInStep } from "./finish-first-factor.js";
 import { memberWithIdentity } from "./identity.js";
 import { type Identity, METHODS, openSignIn, type SignInMethod } from "./sign-in.js";
 import { type LinkParts, memberWithAddress } from "./sign-in-link.js";
@@ -40,7 +40,7 @@ export async function switchTenant(
   const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const member = await findIn(tx, keys, proven);
     if (!member) throw notFound("tenant");
-    return admitMember(tx, keys, member, proven.method, visit, proven);
+    return finishFirstFactor(tx, keys, member, proven.method, visit, proven);
   });
   await database.ordinary.run(caller.tenantId, "unguarded", (tx) => endSignIn(tx, caller, personOf(caller).signInId));
   return started;
@@ -50,7 +50,7 @@ async function provenBy(tx: Transaction, keys: TenantKeys, caller: Caller): Prom
   const { memberId, signInId } = personOf(caller);
   const [member, row] = await Promise.all([tx.query(readMember, memberId), tx.query(readSignIn, signInId)]);
   const method = METHODS.find((known) => known === row?.method);
-  if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in is over. Sign in again.");
+  if (!member || !row || !method) throw new Fault("unauthenticated", "The sign-in has ended. Sign in again.");
   const { email } = openProfile(keys, tx.tenantId, memberId, member.profile);
   return { method, email, identity: openSignIn(keys, tx.tenantId, row).identity, until: row.expires_at };
 }

@@ -9,19 +9,19 @@ import { ProcessStartError } from "./start-error.js";
  * growing.
  */
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 /** A process that lived this long did not fail at its start. */
 const HEALTHY_MS = 10_000;
 /** Consecutive starts in which a process ended before it accepted requests. */
-const MOST_FAILED_STARTS = 5;
+const MAX_FAILED_STARTS = 5;
 const PING_EVERY_MS = 5_000;
 /**
  * How long a process may be unresponsive before it is killed. No request may hold the event loop for more than 60 ms;
  * orchestrators also give an unresponsive process 30 s.
  */
-const MOST_SILENT_MS = 30_000;
+const MAX_SILENT_MS = 30_000;
 /** Longer than a server waits for its database, which is 5 minutes. */
-const MOST_STARTING_MS = 6 * 60_000;
+const MAX_STARTING_MS = 6 * 60_000;
 
 /** How long processes may take, in milliseconds. */
 export interface ProcessTimes {
@@ -34,8 +34,8 @@ export interface ProcessTimes {
 
 const TIMES: ProcessTimes = {
   pingEvery: PING_EVERY_MS,
-  mostSilent: MOST_SILENT_MS,
-  mostStarting: MOST_STARTING_MS,
+  mostSilent: MAX_SILENT_MS,
+  mostStarting: MAX_STARTING_MS,
 };
 
 export interface ProcessGroupOptions {
@@ -143,11 +143,11 @@ export class ProcessGroup {
     const failedStarts = ready ? 0 : (before?.failedStarts ?? 0) + 1;
     this.#failures.set(number, { shortLives, failedStarts });
     this.#options.log.warn({ worker: number, ...pidOf(process), reason: wordsFor(end) }, "a process has ended");
-    if (failedStarts === MOST_FAILED_STARTS) {
-      this.#failed.resolve(`Process ${number} could not be started, ${MOST_FAILED_STARTS} times in a row.`);
+    if (failedStarts === MAX_FAILED_STARTS) {
+      this.#failed.resolve(`Process ${number} could not be started, ${MAX_FAILED_STARTS} times in a row.`);
       return;
     }
-    const pause = shortLives <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (shortLives - 2), LONGEST_PAUSE_MS);
+    const pause = shortLives <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (shortLives - 2), MAX_PAUSE_MS);
     const restart = setTimeout(() => {
       this.#restarts.delete(restart);
       this.#fork(number);

@@ -26,7 +26,7 @@ export class SharedRunnerHost {
       },
       onExit: () => {
         this.#counters.runnerEnded();
-        log.warn({ reason: "runner_exited" }, "the sandbox had to act");
+        log.warn({ reason: "runner_exited" }, "sandbox incident");
       },
     });
   }

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { type RequestMemory, UNLIMITED_MEMORY } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit/audit-logs.js";
@@ -27,7 +27,13 @@ export async function refuseReason(
 ): Promise<Fault> {
   const invoker = route.caller ?? route.application;
   const details = { remark: "reason", outcome: "denied", code: fault.code, context } as const;
-  const entry = logEntry(invoker && actorOf(invoker), "proxy", route.proxy?.proxy.id ?? ALL, "refuse", details);
+  const entry = logEntry(
+    invoker && actorOf(invoker),
+    "proxy",
+    route.proxy?.proxy.id ?? ANY_ENTITY_ID,
+    "refuse",
+    details,
+  );
   return recordDenial(database, new Denied(tenantId, fault, entry));
 }
 
@@ -50,7 +56,7 @@ export async function authorize(
       const invoker = caller ?? application;
       const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
       const actor = invoker && actorOf(invoker);
-      writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ALL, "invoke", details));
+      writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details));
       return tokens;
     }),
   );
@@ -62,10 +68,10 @@ function barOf({ caller, proxy }: Route): Denied | Fault | undefined {
   if (!caller) {
     return new Fault("unauthenticated", "Send an application key in the header BT-API-KEY.");
   }
-  if (!caller.grant.holds("token:use")) return denied(caller, "token:use", "proxy", proxy?.proxy.id ?? ALL);
+  if (!caller.grant.holds("token:use")) return denied(caller, "token:use", "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID);
   if (proxy || !caller.settings.disable_ephemeral_proxy) return undefined;
   const fault = new Fault("permission_denied", "This tenant does not allow ephemeral proxies.");
-  return deniedWith(caller, fault, "proxy", ALL, "ephemeral");
+  return deniedWith(caller, fault, "proxy", ANY_ENTITY_ID, "ephemeral");
 }
 
 /** Loads tokens under the caller's rights, or else under those of the proxy's application. */

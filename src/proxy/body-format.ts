@@ -54,7 +54,7 @@ export function charsetOf(contentType: string | undefined): string | undefined {
   return parameterOf(contentType ?? "", "charset")?.toLowerCase();
 }
 
-/** Bodies of this type reach transforms as objects; all others as text (specification, Transforms). */
+/** Bodies of this type reach transforms as objects; all others as text. */
 export function isJsonBody(contentType: string | undefined): boolean {
   return mediaTypeOf(contentType) === "application/json";
 }

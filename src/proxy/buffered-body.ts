@@ -23,7 +23,7 @@ export interface CallerBody {
  */
 export async function readCallerBody({ body, headers, memory }: CallerBody, maxBytes: number): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
-  return refusing(body, collectBody(body, memory, { maxBytes, announced: announcedIn(headers) }));
+  return refusing(body, collectBody(body, memory, { maxBytes, announced: contentLengthIn(headers) }));
 }
 
 /**
@@ -70,7 +70,7 @@ export async function readAnswerBody(
 ): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
   try {
-    return await collectAnswer(body, withinMemory(maxBytes, memory, announcedIn(headers)));
+    return await collectAnswer(body, withinMemory(maxBytes, memory, contentLengthIn(headers)));
   } catch (error) {
     throw readFault(error);
   }
@@ -98,7 +98,7 @@ function withinMemory(maxBytes: number, memory: RequestMemory, announced: number
   };
 }
 
-export function announcedIn(headers: readonly HeaderPair[]): number | undefined {
+export function contentLengthIn(headers: readonly HeaderPair[]): number | undefined {
   const length = headerValue(headers, "content-length");
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }

@@ -2,7 +2,7 @@
  * Rounds of percent-decoding. Chains of servers decode twice at most; a path that still changes after four rounds is
  * refused, because its target is unknown.
  */
-const MOST_DECODINGS = 4;
+const MAX_DECODINGS = 4;
 
 /** One byte, `%XX`, or the `%uXXXX` of older Microsoft servers. */
 const ENCODED = /%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi;
@@ -39,7 +39,7 @@ const END_OF_NAME = /[;?#\0\r\n]/;
 export function hasDotSegment(path: string): boolean {
   if (!/[.%\x80-\xff]/.test(path)) return false;
   let decoded = path;
-  for (let times = 0; times <= MOST_DECODINGS; times += 1) {
+  for (let times = 0; times <= MAX_DECODINGS; times += 1) {
     if (readings(decoded).some(holdsDots)) return true;
     if (!decoded.includes("%")) return false;
     const next = decodeOnce(decoded);

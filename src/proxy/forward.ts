@@ -1,6 +1,6 @@
 import type { HeaderPair } from "../egress/request-framing.js";
 
-/** Names that reach the destination: all others are dropped silently (specification, Invoke a proxy). */
+/** Names that reach the destination: all others are dropped silently (docs/proxies.md). */
 const FORWARDED = /^[A-Za-z0-9_-]+$/;
 
 /** Headers of one connection only (RFC 9110, 7.6.1), or generated for the other side. */

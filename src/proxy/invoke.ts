@@ -14,13 +14,13 @@ import { authorize, refuseReason, requireRight } from "./authorize.js";
 import type { ProxyAnswer, ProxyCall } from "./call.js";
 import { destinationTarget } from "./destination.js";
 import { DestinationFailed } from "./destination-failed.js";
-import { type Draft, scan } from "./draft.js";
 import { failureOf } from "./exchange-failure.js";
 import { returnedHeaders } from "./forward.js";
 import type { ProxyLoader } from "./load-proxy.js";
 import { baseUrl, requestSteps, responseSteps } from "./proxy.js";
 import { chooseRoute, forgetRoute, type Route } from "./route.js";
 import type { RunTransforms } from "./run-transforms.js";
+import { type ScannedRequest, scanReferences } from "./scanned-request.js";
 
 export interface ProxyParts {
   readonly database: Database;
@@ -46,14 +46,14 @@ export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<P
 interface Admitted {
   readonly route: Route;
   /** With references replaced. */
-  readonly draft: Draft;
+  readonly draft: ScannedRequest;
 }
 
 /** Chooses the route, reads the request and replaces its references, unless any of that is refused. */
 async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
-  let draft: Draft | undefined;
+  let draft: ScannedRequest | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
     const { tenantId, caller, application, proxy } = route;
@@ -61,7 +61,7 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
     try {
       await requireRight(database, route);
       if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
-      draft ??= await scan(call, route.definition);
+      draft ??= await scanReferences(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
       const keys = await keyring.of(route.tenantId);
       const lookup = await openTokens(route.tenantId, keys, tokens, bins);
@@ -76,7 +76,7 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   }
 }
 
-async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: Draft): Promise<ProxyAnswer> {
+async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: ScannedRequest): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
   const { method, signal, memory } = call;
   const { path, query } = draft.head;

@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { newKey } from "../access/key-text.js";
 import { requireOwn } from "../access/role-rights.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
@@ -66,7 +66,7 @@ export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys
 }
 
 /** Definitions of a page, which are all opened and written at once. Transforms of 5 MB and more can be in each. */
-const MOST_LISTED_BYTES = 8 * 1024 * 1024;
+const MAX_LISTED_BYTES = 8 * 1024 * 1024;
 
 export async function listProxies(
   tx: Transaction,
@@ -79,13 +79,13 @@ export async function listProxies(
       ? await tx.query(listProxyRows, listing)
       : await listByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
   const bytes = items.reduce((sum, { definition }) => sum + definition.length, 0);
-  if (bytes > MOST_LISTED_BYTES) {
+  if (bytes > MAX_LISTED_BYTES) {
     throw invalid(
       "size",
-      `must be smaller: the proxies of this page have more than ${MOST_LISTED_BYTES} bytes together`,
+      `must be smaller: the proxies of this page have more than ${MAX_LISTED_BYTES} bytes together`,
     );
   }
-  writeLog(tx, logEntry(actorOf(caller), "proxy", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "proxy", ANY_ENTITY_ID, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }
 

@@ -1,11 +1,11 @@
 import { isUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { boundTo, open, seal } from "../crypto/sealed.js";
+import { encodeAad, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { ProxyColumns, ProxyRow } from "../store/functions/proxies.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import { parseTransform, readTransform, type Transform, writeTransform } from "./transform.js";
 
 /** How a proxy handles requests. Stored sealed. */
@@ -80,7 +80,7 @@ export function proxyRowOf(
   { id, name, applicationId, requireAuth, ...sealed }: NewProxy,
 ): ProxyColumns {
   const plain = { application_id: applicationId ?? null, require_auth: requireAuth };
-  const bound = boundTo(plain, BOUND_COLUMNS.proxies);
+  const bound = encodeAad(plain, AAD_COLUMNS.proxies);
   const definition = seal(keys.data, { tenantId, entity: id, field: "proxy", bound }, writeSealed(sealed));
   return { id, ...plain, definition, ...nameColumns(keys, { tenantId, entity: id }, name) };
 }
@@ -105,7 +105,7 @@ function writeSealed({ key, definition }: Pick<ConfiguredProxy, "key" | "definit
 
 export function openProxy(keys: TenantKeys, tenantId: TenantId, row: ProxyRow): ConfiguredProxy {
   const place = { tenantId, entity: row.id };
-  const bound = boundTo(row, BOUND_COLUMNS.proxies);
+  const bound = encodeAad(row, AAD_COLUMNS.proxies);
   const written: Json = JSON.parse(open(keys.data, { ...place, field: "proxy", bound }, row.definition).toString());
   if (!isJsonObject(written)) throw new Error("the definition of a proxy is not an object");
   return {

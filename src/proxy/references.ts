@@ -4,7 +4,7 @@ import { Budget } from "../expressions/budget.js";
 import { evaluateReference, type TokenLookup } from "../expressions/detokenization.js";
 import { expressionFault, foundNothing, type PlaceOf } from "../expressions/expression-place.js";
 import { parseReference, type Reference } from "../expressions/reference.js";
-import { type FindPlaces, MAX_EXPRESSIONS, type Place, splice, UnwritableValue } from "./splice/place.js";
+import { type FindPlaces, MAX_EXPRESSIONS, type Replacement, splice, UnwritableValue } from "./splice/place.js";
 
 /** Tokens that one request may refer to. */
 export const MAX_TOKENS = 100;
@@ -24,7 +24,7 @@ export interface SearchedText {
 }
 
 interface FoundReference {
-  readonly place: Place;
+  readonly place: Replacement;
   readonly reference: Reference;
   readonly placeOf: PlaceOf;
 }
@@ -97,7 +97,7 @@ export class RequestReferences {
   }
 }
 
-function spliced({ field, text }: SearchedText, places: readonly Place[], values: readonly Json[]): string {
+function spliced({ field, text }: SearchedText, places: readonly Replacement[], values: readonly Json[]): string {
   try {
     return splice(text, places, values);
   } catch (error) {

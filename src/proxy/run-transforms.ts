@@ -65,11 +65,11 @@ export interface TransformParts {
   runReactor: RunReactorStep;
 }
 
-/** The largest body that transforms see (specification, Limits). */
+/** The largest body that transforms see (docs/code.md, Limits). */
 const MAX_BODY = 5 * 1024 * 1024;
 
 /**
- * Each run of code may take 30 s (specification, Limits). After this time no further step starts: a list has up to 20.
+ * Each run of code may take 30 s (docs/code.md, Limits). After this time no further step starts: a list has up to 20.
  */
 const MOST_MS = 30_000;
 

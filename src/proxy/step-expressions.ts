@@ -17,9 +17,9 @@ export interface StepMessage {
 }
 
 /**
- * Expressions of declarative transforms (api-facts 7.4): `{{ res.<field> }}` is the destination's answer, `{{
- * request.<field> }}` the body of the request, `{{ transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step. A token to create also has its
- * own, such as `{{ data.number | last4 }}` in its mask.
+ * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's answer, `{{ request.<field> }}` the body
+ * of the request, `{{ transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step. A token to
+ * create also has its own, such as `{{ data.number | last4 }}` in its mask.
  */
 export class StepExpressions {
   readonly #remembered: StepResults;

@@ -66,7 +66,7 @@ export interface ProxyTesting {
   readonly memory: RequestMemory;
 }
 
-const MOST_ANSWER_BYTES = 5 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
 
 /** The destination of the request if none is called. */
 const NOWHERE = "https://destination.invalid";
@@ -87,7 +87,7 @@ export async function testProxy(testing: ProxyTesting, sample: ProxySample): Pro
     if (changed.kind === "answer") {
       return { request: undefined, answer: await wholeAnswer(changed.answer, testing), failure: undefined };
     }
-    const body = await readAnswerBody(changed, MOST_ANSWER_BYTES, testing.memory);
+    const body = await readAnswerBody(changed, MAX_ANSWER_BYTES, testing.memory);
     sent = { ...request, headers: changed.headers, body };
     const answer = destinationUrl === undefined ? sample.answer : await call(testing, destinationUrl, target, sent);
     if (!answer) return { request: sent, answer: undefined, failure: undefined };
@@ -154,7 +154,7 @@ async function wholeAnswer(
   return {
     status,
     headers: returnedHeaders(headers),
-    body: await readAnswerBody({ headers, body }, MOST_ANSWER_BYTES, memory),
+    body: await readAnswerBody({ headers, body }, MAX_ANSWER_BYTES, memory),
   };
 }
 
@@ -219,7 +219,7 @@ async function call(
     return {
       status: answer.status,
       headers: answer.rawHeaders,
-      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MOST_ANSWER_BYTES, memory),
+      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MAX_ANSWER_BYTES, memory),
     };
   } catch (error) {
     throw failureOf(error, signal);

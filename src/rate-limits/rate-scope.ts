@@ -9,7 +9,7 @@ export const WINDOW_SECONDS = 10;
 /** How long a client that exceeds a limit is refused in that scope. */
 export const BLOCK_SECONDS = 10;
 
-/** The limits of the specification's table; `portal` is for pages that people open. */
+/** The limits of a vault without CLOAKROOM_RATE_LIMITS; `portal` is for pages that people open. */
 export const DOCUMENTED_POINTS: RatePoints = {
   global: 1_000,
   portal: 600,
@@ -18,7 +18,7 @@ export const DOCUMENTED_POINTS: RatePoints = {
   token_search: 50,
 };
 
-const MOST_POINTS = 1_000_000_000;
+const MAX_POINTS = 1_000_000_000;
 
 /**
  * Parses the operator's changes to the documented limits: `global=5000,token_search=200`.
@@ -30,10 +30,10 @@ export function readRatePoints(text: string): RatePoints {
     const [, name, digits] = /^(\w+)=(\d{1,10})$/.exec(entry) ?? [];
     const scope = RATE_SCOPES.find((known) => known === name);
     const value = Number(digits);
-    if (!scope || value < 1 || value > MOST_POINTS) {
+    if (!scope || value < 1 || value > MAX_POINTS) {
       throw new Error(
         `CLOAKROOM_RATE_LIMITS must be off, or scope=requests separated by commas, with the scopes ${RATE_SCOPES.join(", ")} ` +
-          `and 1 to ${MOST_POINTS} requests in ${WINDOW_SECONDS} seconds; "${entry}" is not valid.`,
+          `and 1 to ${MAX_POINTS} requests in ${WINDOW_SECONDS} seconds; "${entry}" is not valid.`,
       );
     }
     points[scope] = value;

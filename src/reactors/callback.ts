@@ -5,7 +5,7 @@ import { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 
-/** Ten retries after the first attempt, over two and a half hours (api-facts 8.2). */
+/** Ten retries after the first attempt, over two and a half hours. */
 export const RETRIES = 10;
 
 /** Milliseconds to wait after a failed attempt, counted from 0: 8.8 s, 17.6 s ... 75 min, together 2 h 30 min. */

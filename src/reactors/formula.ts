@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
-import { mayGiveAnyRights, requireOwn } from "../access/role-rights.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { canGrantAnyPermission, requireOwn } from "../access/role-rights.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
@@ -27,7 +27,7 @@ import type { ConfigurationEntry, FormulaContract, RequestParameter, ValueType }
 /** Whether reactors can be created from it already. */
 export type FormulaStatus = "verified" | "coming_soon";
 
-/** Code with a contract, shared by reactors. */
+/** Code shared by reactors, with the configuration and arguments that it expects. */
 export interface Formula extends FormulaContract {
   readonly id: Uuid;
   readonly name: string;
@@ -94,7 +94,7 @@ export async function listFormulas(
     name === undefined
       ? await tx.query(listFormulaRows, listing)
       : await listByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
-  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ANY_ENTITY_ID, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
 }
 
@@ -110,7 +110,7 @@ export async function updateFormula(
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
   requireOwn(caller, row.created_by);
-  if (!mayGiveAnyRights(caller) && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
+  if (!canGrantAnyPermission(caller) && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
@@ -134,7 +134,7 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
 /** Code that reactors run has the rights of their applications. */
 function needsSecondFactor(): Fault {
   const text =
-    "Only OWNER and ADMIN may change a formula that reactors use, with a second factor: prove it with a passkey.";
+    "Only OWNER and ADMIN may change a formula that reactors use, with a second factor: confirm with a passkey.";
   return new Fault("second_factor_required", text);
 }
 
@@ -148,7 +148,7 @@ export function deniedOfficial(caller: Caller, id: Uuid | undefined): Denied {
     "permission_denied",
     "Official formulas are the operator's: a tenant cannot make or change them.",
   );
-  return deniedWith(caller, fault, "reactor_formula", id ?? ALL, "official");
+  return deniedWith(caller, fault, "reactor_formula", id ?? ANY_ENTITY_ID, "official");
 }
 
 function rowOf(keys: TenantKeys, tenantId: TenantId, id: Uuid, draft: FormulaDraft) {

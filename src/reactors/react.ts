@@ -42,7 +42,7 @@ export function tokensOfArgs(args: Json): string[] {
 }
 
 /** Checks rights, loads the tokens and writes the log rows, in one transaction. */
-export async function admitRun(
+export async function authorizeRun(
   tx: Transaction,
   caller: Caller,
   id: Uuid,

@@ -1,11 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { requireOwn } from "../access/role-rights.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import type { Page, PageRequest } from "../base/page.js";
-import { boundTo, open, seal } from "../crypto/sealed.js";
+import { encodeAad, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
@@ -26,7 +26,7 @@ import {
   readReactor,
   updateReactor as updateReactorRow,
 } from "../store/functions/reactors.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { listByName } from "../tenancy/name-search.js";
 import { type Formula, openFormula } from "./formula.js";
@@ -110,7 +110,7 @@ export async function listReactors(
     name === undefined
       ? await tx.query(listReactorRows, listing)
       : await listByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
-  writeLog(tx, logEntry(actorOf(caller), "reactor", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "reactor", ANY_ENTITY_ID, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
 }
 
@@ -203,14 +203,14 @@ function rowOf(
   };
   const plain = { application_id: applicationId ?? null, formula_id: code.kind === "formula" ? code.formulaId : null };
   const place = { tenantId, entity: id };
-  const bound = boundTo(plain, BOUND_COLUMNS.reactors);
+  const bound = encodeAad(plain, AAD_COLUMNS.reactors);
   const definition = seal(keys.data, { ...place, field: "reactor", bound }, Buffer.from(JSON.stringify(written)));
   return { id, ...plain, definition, ...nameColumns(keys, place, name) };
 }
 
 export function openReactor(keys: TenantKeys, tenantId: TenantId, row: ReactorRow): Reactor {
   const place = { tenantId, entity: row.id };
-  const bound = boundTo(row, BOUND_COLUMNS.reactors);
+  const bound = encodeAad(row, AAD_COLUMNS.reactors);
   const stored: Json = JSON.parse(open(keys.data, { ...place, field: "reactor", bound }, row.definition).toString());
   if (!isJsonObject(stored)) throw new Error("the definition of a reactor is not an object");
   const configuration = isJsonObject(stored.configuration) ? stored.configuration : {};

@@ -10,13 +10,13 @@ import { FunctionFailed } from "../functions/function-failed.js";
 import { UNLIMITED_MEMORY } from "../memory/memory-lease.js";
 import type { Database } from "../store/database.js";
 import { advanceRun, claimRuns, deleteRun, type RunProgress, type RunRow } from "../store/functions/reactor-runs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { StaleAuthorization } from "../store/postgres/database-error.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, RETRIES, retryDelay } from "./callback.js";
 import { bodyOf, endOf, type RunEnd } from "./outcome.js";
-import { admitRun, type ReactParts, react, tokensOfArgs } from "./react.js";
+import { authorizeRun, type ReactParts, react, tokensOfArgs } from "./react.js";
 import { openEnd, openRequest, type StoredRequest, sealEnd, sealRequest } from "./runs.js";
 
 export interface RunQueueParts extends ReactParts {
@@ -151,7 +151,7 @@ export class RunQueue {
       try {
         const admitted = await recordingDenials(database, () =>
           database.shared.run(tenantId, caller.revision, (tx) =>
-            admitRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNLIMITED_MEMORY),
+            authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNLIMITED_MEMORY),
           ),
         );
         return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
@@ -192,7 +192,7 @@ export class RunQueue {
     await this.#write(tenantId, (tx) => {
       const due = new Date(tx.now.getTime() + delay);
       tx.enqueue(advanceRun, { id, claim, state, result, attempts, spent, due_at: due });
-      if (state !== "done") noteDue(tx, { kind: "reactor_run", at: due });
+      if (state !== "done") scheduleDue(tx, { kind: "reactor_run", at: due });
     });
   }
 

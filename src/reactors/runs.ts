@@ -5,13 +5,13 @@ import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
-import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { insertRun, type RunRow, readRun } from "../store/functions/reactor-runs.js";
 import { readReactor } from "../store/functions/reactors.js";
-import { noteDue } from "../store/jobs/due.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { scheduleDue } from "../store/jobs/due.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
 
@@ -53,8 +53,8 @@ export async function startRun(
     due_at: tx.now,
     expires_at: expiresAt,
   });
-  noteDue(tx, { kind: "reactor_run", at: tx.now });
-  noteDue(tx, { kind: "reactor_result", at: expiresAt });
+  scheduleDue(tx, { kind: "reactor_run", at: tx.now });
+  scheduleDue(tx, { kind: "reactor_result", at: expiresAt });
   return id;
 }
 
@@ -74,7 +74,7 @@ export async function readRunEnd(
 }
 
 /** The place of a run's sealed parts: the reactor and the application it runs as. */
-type RunPlace = Pick<RunRow, "id" | (typeof BOUND_COLUMNS.reactor_runs)[number]>;
+type RunPlace = Pick<RunRow, "id" | (typeof AAD_COLUMNS.reactor_runs)[number]>;
 
 export function sealRequest(
   keys: TenantKeys,
@@ -103,10 +103,10 @@ export function openEnd(keys: TenantKeys, tenantId: TenantId, run: RunPlace & Pi
   return readEnd(JSON.parse(open(keys.data, placeOf(tenantId, run, "run_result"), run.result).toString()));
 }
 
-function placeOf(tenantId: TenantId, run: RunPlace, field: "run_request" | "run_result"): SealedPlace {
-  return { tenantId, entity: run.id, field, bound: boundTo(run, BOUND_COLUMNS.reactor_runs) };
+function placeOf(tenantId: TenantId, run: RunPlace, field: "run_request" | "run_result"): SealContext {
+  return { tenantId, entity: run.id, field, bound: encodeAad(run, AAD_COLUMNS.reactor_runs) };
 }
 
 function sessionsDoNotOutlast(): Fault {
-  return new Fault("permission_denied", "A session is over before such a run may be: use an application key.");
+  return new Fault("permission_denied", "A session may expire before such a run ends: use an application key.");
 }

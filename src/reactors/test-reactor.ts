@@ -58,12 +58,12 @@ function refusalOf(value: Json): FunctionFailed | undefined {
   }
 }
 
-const MOST_NAMES = 10;
+const MAX_NAMES = 10;
 
 function warningsOf(value: Json): string[] {
   if (!isJsonObject(value)) return [];
   const others = Object.keys(value).filter((name) => name !== "raw" && name !== "tokenize");
-  const names = [...others.slice(0, MOST_NAMES), ...(others.length > MOST_NAMES ? ["..."] : [])].join(", ");
+  const names = [...others.slice(0, MAX_NAMES), ...(others.length > MAX_NAMES ? ["..."] : [])].join(", ");
   const hasAnswer = value.raw !== undefined || value.tokenize !== undefined;
   return [
     ...(hasAnswer ? [] : ["Callers get {}: of what code returns they get raw, and the tokens made of tokenize."]),

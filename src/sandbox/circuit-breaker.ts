@@ -1,7 +1,7 @@
 import type { BreakerLimits } from "./options.js";
 
 /** Most keys that are tracked. */
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 
 /**
  * Counts failures by key. A key with too many of them within a period is open until the oldest of them leaves the
@@ -32,7 +32,7 @@ export class CircuitBreaker {
     this.#failures.delete(key);
     this.#failures.set(key, recent);
     for (const oldest of this.#failures.keys()) {
-      if (this.#failures.size <= MOST_KEYS) break;
+      if (this.#failures.size <= MAX_KEYS) break;
       this.#failures.delete(oldest);
     }
     return recent.length === this.#limits.failures;

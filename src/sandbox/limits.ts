@@ -38,8 +38,8 @@ export interface RunLimits {
 export type FunctionKind = "reactor" | "request_transform" | "response_transform" | "formula";
 
 /**
- * Sources: a body of 5 MB needs some 50 MB of memory (measured); the specification gives 30 s, and payloads of 5 MB for
- * transforms and 1 MB for reactors.
+ * docs/code.md promises 30 s, and payloads of 5 MB for transforms and 1 MB for reactors. A body of 5 MB needs some 50 MB
+ * of memory (measured).
  */
 const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes" | "resultValues"> = {
   wallMs: 30_000,

@@ -65,7 +65,7 @@ export type SandboxIncident =
     };
 
 /** Above 16 threads only memory grows (15 MB each): more processors need more runners. */
-const MOST_THREADS = 16;
+const MAX_THREADS = 16;
 
 const defaultBreakers: Breakers = {
   byFunction: { failures: 3, ms: 60_000 },
@@ -83,7 +83,7 @@ export interface SandboxSettings {
 export function settingsOf(options: SandboxOptions): SandboxSettings {
   return {
     runner: {
-      threads: options.threads ?? Math.min(Math.max(2 * availableParallelism(), 4), MOST_THREADS),
+      threads: options.threads ?? Math.min(Math.max(2 * availableParallelism(), 4), MAX_THREADS),
       callsPerThread: options.callsPerThread ?? 16,
       compileMs: options.compileMs ?? 1_000,
       queue: { ...defaultQueueLimits, ...options.queue },

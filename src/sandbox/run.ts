@@ -47,7 +47,7 @@ export type RunFailure =
   | "memory"
   /** Its thread was ended: this run, or another one of the same tenant, could not be interrupted. */
   | "killed"
-  /** Or nested deeper than 128 levels. */
+  /** The result is too large, or nested deeper than 128 levels. */
   | "result_too_large"
   | "args_too_large"
   /** It waited for a promise that could never settle. */
@@ -66,7 +66,7 @@ export type RunFailure =
 export interface RunUsage {
   /** From its start to its end, without time in the queue. */
   readonly ms: number;
-  /** Memory of its instance at its end, which never shrinks. */
+  /** Linear memory of the instance when the run ended (WebAssembly memory never shrinks). */
   readonly memoryBytes: number;
 }
 
@@ -85,11 +85,11 @@ type RunEnding =
       readonly reason: RunFailure;
       /** Whether a retry may succeed. Effects of the code through `bt` or `fetch` then happen twice. */
       readonly retryable: boolean;
-      /** With `does_not_compile`. */
+      /** Set only if the reason is `does_not_compile`. */
       readonly problem?: CompileProblem | undefined;
     };
 
-/** Neither the code nor this run of it was at fault. */
+/** A later attempt may succeed. */
 const RETRYABLE: ReadonlySet<RunFailure> = new Set<RunFailure>(["held", "overloaded", "runner_restarted", "killed"]);
 
 export function failed(

@@ -14,7 +14,7 @@ const image = fileURLToPath(
 );
 
 /** The largest frame of a runner is a value of 5 MB with its console. */
-export const MOST_FRAME_BYTES = 32 * 1024 * 1024;
+export const MAX_FRAME_BYTES = 32 * 1024 * 1024;
 
 export interface RunnerHooks {
   readonly onFrame: (frame: Frame) => void;
@@ -48,7 +48,7 @@ export class RunnerProcess {
     });
     const channel = this.#child.stdio[3];
     if (!(channel instanceof Socket)) throw new Error("the runner was started without a socket");
-    this.#socket = new FrameSocket(channel, MOST_FRAME_BYTES, {
+    this.#socket = new FrameSocket(channel, MAX_FRAME_BYTES, {
       onFrame: hooks.onFrame,
       onEnd: ({ broke }) => {
         this.#broke = broke;

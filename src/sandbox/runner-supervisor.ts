@@ -8,7 +8,7 @@ import { type RunnerHealth, readHealth } from "./wire/orders.js";
 
 /** Pause before a restart of the runner, in milliseconds: none at first, then growing. */
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 /** A runner that lived this long counts as started. */
 const HEALTHY_MS = 10_000;
 
@@ -107,8 +107,7 @@ export class RunnerSupervisor implements RunnerLink {
     if (this.#isClosed) return;
     this.#hooks.onExit({ reason: this.#exitReason ?? found, code, signal });
     this.#failedStarts = wasReady && livedMs > HEALTHY_MS ? 0 : this.#failedStarts + 1;
-    const pause =
-      this.#failedStarts <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (this.#failedStarts - 2), LONGEST_PAUSE_MS);
+    const pause = this.#failedStarts <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (this.#failedStarts - 2), MAX_PAUSE_MS);
     this.#restart = setTimeout(() => this.#start(), pause);
   }
 

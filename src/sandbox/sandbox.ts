@@ -52,7 +52,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 /** The largest result that fits a frame. */
-const MOST_RESULT_BYTES = 24 * 1024 * 1024;
+const MAX_RESULT_BYTES = 24 * 1024 * 1024;
 
 class RunnerSandbox implements Sandbox {
   readonly #settings: SandboxSettings;
@@ -173,7 +173,7 @@ class RunnerSandbox implements Sandbox {
 
   #limits(request: RunRequest): RunLimits {
     const limits = { ...defaultLimits(request.key.kind), ...this.#settings.limits, ...request.limits };
-    if (limits.resultBytes > MOST_RESULT_BYTES) throw new RangeError(`resultBytes may be at most ${MOST_RESULT_BYTES}`);
+    if (limits.resultBytes > MAX_RESULT_BYTES) throw new RangeError(`resultBytes may be at most ${MAX_RESULT_BYTES}`);
     return limits;
   }
 

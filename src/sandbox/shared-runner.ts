@@ -1,7 +1,7 @@
 import { createConnection } from "node:net";
 import type { CodeSource } from "./run.js";
 import type { ExitReason, RunnerLink } from "./runner-link.js";
-import { MOST_FRAME_BYTES } from "./runner-process.js";
+import { MAX_FRAME_BYTES } from "./runner-process.js";
 import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";
@@ -64,7 +64,7 @@ export class SharedRunner implements RunnerLink {
   }
 
   #connect(): void {
-    const socket = new FrameSocket(createConnection(this.#place.socketPath), MOST_FRAME_BYTES, {
+    const socket = new FrameSocket(createConnection(this.#place.socketPath), MAX_FRAME_BYTES, {
       onFrame: (frame) => this.#receive({ socket }, frame),
       onEnd: ({ broke }) => this.#ended(broke),
     });

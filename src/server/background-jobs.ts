@@ -77,7 +77,7 @@ export function mailDelivery(
 
 function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): readonly Job[] {
   const onAhead = ({ name }: Job) =>
-    log.error({ reason: name }, "the clock of this server is ahead of the database's: nothing is removed by it");
+    log.error({ reason: name }, "this server's clock is ahead of the database's; expiry jobs are paused here");
   return sweepJobs({
     ...{ database, keyring, clock },
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
@@ -103,9 +103,12 @@ function logSinks({ vault: { database }, clock, log, meters, sinks }: Background
       ...{ database, clock, sink },
       onLag: (name, seconds) => meters.sinkLag(name, seconds),
       onState(name, problem) {
-        if (problem === undefined) return log.info({ job: `log sink ${name}` }, "the sink takes log rows again");
+        if (problem === undefined) return log.info({ job: `log sink ${name}` }, "log sink working again");
         meters.logTrouble("sink_failed");
-        log.error({ job: `log sink ${name}`, reason: problem }, "log rows wait for their sink");
+        log.error(
+          { job: `log sink ${name}`, reason: problem },
+          "log sink failing; rows are queued and will be retried",
+        );
       },
       onFailure: tenantFailure(
         log,
@@ -122,9 +125,9 @@ function logStamps({ vault: { database }, config, clock, log, meters }: Backgrou
     ...{ database, clock, authority: timeStampAuthority(config.timeStamps, clock) },
     onLag: (seconds) => meters.stampLag(seconds),
     onState(problem) {
-      if (problem === undefined) return log.info({ job: "log stamps" }, "the time-stamp authority works again");
+      if (problem === undefined) return log.info({ job: "log stamps" }, "time-stamp authority working again");
       meters.logTrouble("stamp_failed");
-      log.error({ job: "log stamps", reason: problem }, "the log waits for its time stamp");
+      log.error({ job: "log stamps", reason: problem }, "time-stamp authority failing; stamping will be retried");
     },
     onFailure: tenantFailure(log, "log stamps", "a proof of this tenant was not stored; this will be tried again"),
   });
@@ -147,7 +150,7 @@ function reactorRuns({ vault: { database }, clock, log, parts }: BackgroundParts
     database,
     queue: parts.runs,
     clock,
-    onFailure: tenantFailure(log, "reactor runs", "a tenant's runs could not be looked over"),
+    onFailure: tenantFailure(log, "reactor runs", "polling for reactor runs failed"),
   });
 }
 
@@ -156,7 +159,7 @@ function keyRotations({ vault: { database, keyring }, clock, log }: BackgroundPa
     database,
     keyring,
     clock,
-    onFailure: tenantFailure(log, "key rotations", "a tenant's keys could not be replaced yet"),
+    onFailure: tenantFailure(log, "key rotations", "key rotation failed; this will be tried again"),
     onBroken: (tenantId, { count }) =>
       log.error(
         { tenant_id: tenantId, reason: `${count} rows do not open` },

@@ -1,10 +1,10 @@
 import { FailedRuns } from "../functions/failed-runs.js";
-import { FetchTurns } from "../functions/fetch-turns.js";
+import { FairFetchLimiter } from "../functions/fair-fetch-limiter.js";
 import { FetchedBytes } from "../functions/fetched-bytes.js";
 import { createFunctionRunner, type FunctionRunner } from "../functions/function-runner.js";
 import { guardedFetch, hostCallsOver } from "../functions/host-calls.js";
-import { TestHosts } from "../functions/test-hosts.js";
 import { type SetUpTest, TestRunner } from "../functions/test-run.js";
+import { StubbedHostCalls } from "../functions/test-stubs.js";
 import type { CoreParts } from "./core-parts.js";
 
 /** The parts that run tenants' code. */
@@ -19,14 +19,14 @@ export function composeFunctions({ database, keyring, clock, log, agents, sandbo
     ...{ database, keyring, clock },
     onFailure: (tenantId) => log.warn({ tenant_id: tenantId }, "a failed run could not be kept for its tenant"),
   });
-  const fetching = { agents, turns: new FetchTurns(), fetched: new FetchedBytes() };
+  const fetching = { agents, turns: new FairFetchLimiter(), fetched: new FetchedBytes() };
   const functions = createFunctionRunner(sandbox, hostCallsOver(callApi, fetching), (fn, outcome) =>
     failedRuns.observe(fn, outcome),
   );
   return {
     ...{ functions, failedRuns },
     setUpTest(tenantId, outside) {
-      const hosts = new TestHosts(outside, guardedFetch(fetching, tenantId));
+      const hosts = new StubbedHostCalls(outside, guardedFetch(fetching, tenantId));
       return { hosts, runner: new TestRunner(sandbox, hosts) };
     },
   };

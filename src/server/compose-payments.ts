@@ -6,19 +6,19 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import type { Job } from "../jobs/schedule.js";
 import { tenantWorkJob } from "../jobs/tenant-work.js";
-import { uuidFrom, writeAddress } from "../payments/addresses.js";
 import { checkConnections } from "../payments/check-connections.js";
 import { Connectors } from "../payments/connectors.js";
 import type { FormulaId } from "../payments/formula.js";
-import { Incoming } from "../payments/incoming.js";
+import { InboundCallbacks } from "../payments/inbound-callbacks.js";
 import { PaymentEngine } from "../payments/payment-engine.js";
 import { providerHttp } from "../payments/provider-http.js";
 import { realConnectors } from "../payments/providers.js";
 import type { ReconcileParts } from "../payments/reconcile.js";
+import { encodeSignedPath, uuidFrom } from "../payments/signed-path.js";
 import { SimulatedApprovals } from "../payments/simulator/approve.js";
-import { Books } from "../payments/simulator/books.js";
-import { SimulatorPost } from "../payments/simulator/post.js";
 import { type SendWebhook, Simulator } from "../payments/simulator/simulator.js";
+import { SimulatorStore } from "../payments/simulator/simulator-store.js";
+import { SimulatorWebhooks } from "../payments/simulator/simulator-webhooks.js";
 import { TenantWorkers } from "../payments/tenant-workers.js";
 import { SimulatedChallenges } from "../payments/three-ds/challenges.js";
 import { simulatedDirectory } from "../payments/three-ds/directory.js";
@@ -34,7 +34,7 @@ import type { Vault } from "../vault/vault.js";
 export interface Payments {
   readonly methods: readonly ServedMethod[];
   readonly jobs: readonly Job[];
-  readonly incoming: Incoming;
+  readonly incoming: InboundCallbacks;
   readonly approvals: SimulatedApprovals;
   readonly challenges: SimulatedChallenges;
   stop(): Promise<void>;
@@ -54,8 +54,8 @@ export interface PaymentsParts {
 export function composePayments(parts: PaymentsParts): Payments {
   const { vault, agents, clock, log, addresses } = parts;
   const { database, keyring } = vault;
-  const books = new Books(database);
-  const post = new SimulatorPost({
+  const books = new SimulatorStore(database);
+  const post = new SimulatorWebhooks({
     ...{ database, keyring },
     async deliver(address, delivery) {
       const endpoint = await incoming.endpoint(address);
@@ -79,13 +79,13 @@ export function composePayments(parts: PaymentsParts): Payments {
   const reconciling: ReconcileParts = {
     ...{ database, keyring, connectors, clock },
     returnUrl: (keys, tenantId, { id }) =>
-      `${parts.address()}/orchestration/approvals/${writeAddress(keys, "payment-return", tenantId, id)}`,
-    onDefect: tenantFailure(log, "payments", "a connector broke: the payment will be looked after"),
+      `${parts.address()}/orchestration/approvals/${encodeSignedPath(keys, "payment-return", tenantId, id)}`,
+    onDefect: tenantFailure(log, "payments", "connector defect; the payment will be reconciled"),
   };
-  const incoming = new Incoming(reconciling);
+  const incoming = new InboundCallbacks(reconciling);
   const engine = new PaymentEngine({
     ...reconciling,
-    onFailure: tenantFailure(log, "payments", "the payments of a tenant will be looked after again"),
+    onFailure: tenantFailure(log, "payments", "reconciling a tenant's payments failed and will be tried again"),
   });
   return {
     methods: methodsOf(parts, connectors, engine, checks),
@@ -106,7 +106,7 @@ function approvalPageOf({ vault, address }: PaymentsParts) {
     const id = uuidFrom(reference);
     if (!id) throw new Error("a payment has a malformed reference");
     const keys = await vault.keyring.of(tenantId);
-    return `${address()}/simulator/approvals/${writeAddress(keys, "simulator-approval", tenantId, id)}`;
+    return `${address()}/simulator/approvals/${encodeSignedPath(keys, "simulator-approval", tenantId, id)}`;
   };
 }
 
@@ -118,7 +118,7 @@ function methodsOf(
 ): ServedMethod[] {
   const { keyring } = vault;
   const webhookUrl = (keys: TenantKeys, tenantId: TenantId, connectionId: Uuid) =>
-    `${address()}/orchestration/webhooks/${writeAddress(keys, "payment-webhook", tenantId, connectionId)}`;
+    `${address()}/orchestration/webhooks/${encodeSignedPath(keys, "payment-webhook", tenantId, connectionId)}`;
   return [
     ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
     ...transactionService({ keyring, engine, connectors }),

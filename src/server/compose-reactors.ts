@@ -30,7 +30,7 @@ export function composeReactors(core: CoreParts, functions: FunctionRunner): Rea
           ...{ tenant_id: tenantId, job: "reactor runs", ...causeFields(error), attempt },
           ...(delay === undefined ? {} : { next_at: new Date(clock.now() + delay).toISOString() }),
         },
-        "a reactor's result was not taken by its callback address",
+        "reactor callback failed",
       ),
   });
   return { runs, react: (caller, keys, run, args, signal) => react(reacting, caller, keys, run, args, signal) };

@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { InvokeProxy } from "../api/proxy/proxy-route.js";
-import { recordTenant } from "../audit/vault-log.js";
+import { recordTenantEvent } from "../audit/vault-log.js";
 import { readBuildVersion } from "../base/build-version.js";
 import type { CompileFor } from "../functions/code.js";
 import { applicationKeyService, applicationService, permissionService } from "../services/applications.js";
@@ -62,7 +62,9 @@ async function noteRemoval({ database, keyring, log }: CoreParts, caller: Caller
   const { id, type } = actorOf(caller);
   const by = { tenant_id: caller.tenantId, application_id: id };
   log.warn(by, "a tenant was deleted");
-  await recordTenant({ database, keyring }, "delete", caller.tenantId, {
+  await recordTenantEvent({ database, keyring }, "delete", caller.tenantId, {
     ...{ remark: `by ${type} ${id}`, isByServer: true },
-  }).catch((error: unknown) => log.warn({ ...by, ...causeFields(error) }, "its deletion could not be recorded"));
+  }).catch((error: unknown) =>
+    log.warn({ ...by, ...causeFields(error) }, "tenant deletion could not be recorded in the vault's own log"),
+  );
 }

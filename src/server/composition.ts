@@ -120,7 +120,7 @@ function noteRefusedKeys({ database, keyring }: Vault, { clock, log }: Compositi
   const tell = (text: string) => oncePerSecond((refusals) => log.warn({ reason: `${refusals} refused keys` }, text));
   return new RefusedKeys({
     ...{ database, keyring, clock },
-    onLost: tell("refused keys without a log row"),
+    onLost: tell("denied requests could not be logged to their tenant"),
     onUnknown: tell("refused keys of tenants that do not exist"),
   });
 }
@@ -129,7 +129,7 @@ function openSandbox(config: Config, { log, sharedRunner }: CompositionInputs): 
   return createSandbox({
     ...config.sandbox,
     sharedRunner,
-    onIncident: (incident) => log.warn(incidentFields(incident), "the sandbox had to act"),
+    onIncident: (incident) => log.warn(incidentFields(incident), "sandbox incident"),
   });
 }
 

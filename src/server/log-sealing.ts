@@ -35,7 +35,7 @@ export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog
     onSetBack(tenantId, { from, to }) {
       meters.logTrouble("set_back");
       const reason = `it was closed until ${from.toISOString()}, and goes on at ${to.toISOString()}`;
-      log.warn({ tenant_id: tenantId, reason }, "the clock was set back: the log of this tenant follows");
+      log.warn({ tenant_id: tenantId, reason }, "tenant log rewound after a clock correction");
     },
     onRefused(tenantId) {
       meters.logTrouble("refused");
@@ -46,11 +46,11 @@ export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog
       const reason = `${(milliseconds / 1_000).toFixed(1)} s`;
       log.error(
         { reason },
-        "the clock of this server is behind the database's: set it right, or its writes are refused",
+        "this server's clock is behind the database's; its writes are refused until it is corrected",
       );
     },
     onFailure: (tenantId) =>
-      log.error({ tenant_id: tenantId }, "the log of this tenant could not be set back; this will be tried again"),
+      log.error({ tenant_id: tenantId }, "tenant log could not be rewound; this will be tried again"),
   });
   sealing.database.onClosedMinute((tenantId) => logClock.noticed(tenantId));
   return logClock;

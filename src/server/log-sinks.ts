@@ -15,7 +15,10 @@ export function createLogSinks(
 ): readonly LogSink[] {
   const onRejected = (id: string) => {
     meters.logTrouble("sink_failed");
-    log.error({ job: "log sink otlp", reason: id }, "the receiver rejected this log row for good");
+    log.error(
+      { job: "log sink otlp", reason: id },
+      "OTLP receiver rejected a log row permanently; it will not be resent",
+    );
   };
   return [
     ...(file === undefined ? [] : [file === "output" ? new OutputSink(process.stdout) : new FileSink(file)]),

@@ -1,4 +1,4 @@
-import { createRateGate, openGate, type RateGate } from "../api/admission/rate-gate.js";
+import { createRateGate, type RateGate, unlimitedRateGate } from "../api/admission/rate-gate.js";
 import { clientReader } from "../api/connection/client-address.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import { counterSettings, memoryRateLimits, type RateLimits, rateLimits } from "../rate-limits/rate-limits.js";
@@ -34,8 +34,8 @@ export async function openCounting(
     };
   }
   const counters: SharedCounters = await openSharedCounters(redisUrl, {
-    onLost: () => log.warn({}, "the server of CLOAKROOM_REDIS_URL is away: this process counts requests by itself"),
-    onBack: () => log.info({}, "the server of CLOAKROOM_REDIS_URL is back: replicas count requests together"),
+    onLost: () => log.warn({}, "Redis (CLOAKROOM_REDIS_URL) unreachable: rate limits are per process"),
+    onBack: () => log.info({}, "Redis reachable again: rate limits are shared"),
   });
   return {
     requests: points && rateLimits(points, (scope) => counters.counterFor(counterSettings(scope, points))),
@@ -50,6 +50,6 @@ export function rateGateOf(
   { trustedProxies }: Pick<Config, "trustedProxies">,
   meters: Meters,
 ): RateGate {
-  if (!limits) return openGate;
+  if (!limits) return unlimitedRateGate;
   return createRateGate(limits, clientReader(trustedProxies), ({ scope }) => meters.rateRefused(scope));
 }

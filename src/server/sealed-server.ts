@@ -5,13 +5,13 @@ import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
-import { admitRequest } from "../api/admit-request.js";
+import { assignTraceId } from "../api/admit-request.js";
 import { CONNECTION_LIMITS } from "../api/connection/connection-limits.js";
-import { createOnePort } from "../api/connection/one-port.js";
+import { createMultiProtocolServer } from "../api/connection/multi-protocol-server.js";
 import { createCors } from "../api/cors.js";
 import {
   isHealthCheck,
-  QUESTION_LIMITS,
+  KEYLESS_RPC_LIMITS,
   type Readiness,
   registerHealth,
   registerRpcHealth,
@@ -20,7 +20,7 @@ import { refuseRequest } from "../api/refuse-request.js";
 import { Fault } from "../base/fault.js";
 import { LineSplitter } from "../base/line-splitter.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import { LONGEST_SHARE_LINE, notAShare } from "../crypto/shares.js";
+import { MAX_SHARE_LINE_LENGTH, notAShare } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
 import {
   keptInShares,
@@ -85,7 +85,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
     };
     registerHealth(health, readiness);
     await health.register(fastifyConnectPlugin, {
-      routes: (router) => registerRpcHealth(router, services, readiness, QUESTION_LIMITS),
+      routes: (router) => registerRpcHealth(router, services, readiness, KEYLESS_RPC_LIMITS),
     });
     await health.ready();
     sealed.defer(() => health.close());
@@ -95,7 +95,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
       { prefix: "ADMIN_", host: config.adminHost, port: config.adminPort, tls: undefined },
     ] as const;
     for (const { prefix, host, port, tls: identity } of places) {
-      const { server: web, destroy } = createOnePort(listener, CONNECTION_LIMITS, identity);
+      const { server: web, destroy } = createMultiProtocolServer(listener, CONNECTION_LIMITS, identity);
       await listenAt(prefix, { host, port }, async () => {
         web.listen({ host, port });
         await once(web, "listening");
@@ -125,7 +125,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
 function refuseAllBut(health: RequestListener, origins: readonly string[]): RequestListener {
   const cors = createCors(origins);
   return (request, response) => {
-    const traceId = admitRequest(cors, request, response);
+    const traceId = assignTraceId(cors, request, response);
     if (request.method === "OPTIONS") return cors.answerPreflight(request, response);
     if (isHealthCheck(request)) return health(request, response);
     refuseRequest(request, response, SEALED, traceId);
@@ -144,7 +144,7 @@ function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): stri
  * answer.
  */
 function serveShares(socket: Socket, collector: ShareCollector): void {
-  const splitter = new LineSplitter(LONGEST_SHARE_LINE);
+  const splitter = new LineSplitter(MAX_SHARE_LINE_LENGTH);
   const answer = (text: ShareAnswer) => socket.write(`${JSON.stringify(text)}\n`);
   socket.setEncoding("utf8");
   const take = (piece: string) => {

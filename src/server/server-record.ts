@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { causeFields } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { AttestParts } from "../audit/attestations.js";
-import { recordInVault } from "../audit/vault-log.js";
+import { recordVaultEvent } from "../audit/vault-log.js";
 import type { Vault } from "../vault/vault.js";
 
 const RETRY_MS = 10_000;
@@ -56,6 +56,6 @@ export class ServerRecord {
 
   #write(operation: "start" | "stop", remark: string): Promise<void> {
     const server = { entityType: "server", entityId: this.#entityId, isByServer: true } as const;
-    return recordInVault(this.#parts, { ...server, operation, remark });
+    return recordVaultEvent(this.#parts, { ...server, operation, remark });
   }
 }

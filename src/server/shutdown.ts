@@ -15,8 +15,8 @@ const PARTS = {
   "requests in flight": { mostMs: REQUESTS_END_MS + 200, untilMs: REQUESTS_END_MS + 200 },
   "the admin port": { mostMs: 1_000, untilMs: 25_300 },
   "the counters of rate limits": { mostMs: 1_000, untilMs: 25_400 },
-  jobs: { mostMs: REQUESTS_END_MS, untilMs: 25_500 },
-  "logs being set back": { mostMs: 5_000, untilMs: 25_550 },
+  "logs being set back": { mostMs: 5_000, untilMs: 25_500 },
+  jobs: { mostMs: REQUESTS_END_MS, untilMs: 25_550 },
   "runs and payments in the background": { mostMs: REQUESTS_END_MS, untilMs: 25_600 },
   "the sandbox's runner": { mostMs: 2_000, untilMs: 25_900 },
   "failed runs being stored": { mostMs: 1_000, untilMs: 26_000 },
@@ -33,7 +33,7 @@ export type Part = keyof typeof PARTS;
 export type EndPart = (part: Part, end: () => Promise<unknown>) => Promise<void>;
 
 /** Minimum time for a part, in milliseconds, even if its turn comes late. */
-const LEAST_MS = 100;
+const MIN_MS = 100;
 
 /** The operator's log names a part that took longer than this, in milliseconds. */
 const WORTH_TELLING_MS = 1_000;
@@ -88,7 +88,7 @@ export class Shutdown {
     this.begin();
     const { mostMs, untilMs } = PARTS[part];
     const startedAt = performance.now();
-    const left = Math.max(LEAST_MS, Math.min(mostMs, untilMs - (startedAt - (this.#beganAt ?? startedAt))));
+    const left = Math.max(MIN_MS, Math.min(mostMs, untilMs - (startedAt - (this.#beganAt ?? startedAt))));
     this.#ending.add(part);
     const hasEnded = await within(left, end).catch((error: unknown) => {
       this.errors.push(error);
@@ -96,8 +96,8 @@ export class Shutdown {
     });
     this.#ending.delete(part);
     const line = { reason: part, duration_ms: Math.round(performance.now() - startedAt) };
-    if (!hasEnded) this.#log.warn(line, "stopping: left behind what did not end in time");
-    else if (line.duration_ms > WORTH_TELLING_MS) this.#log.info(line, "stopping: waited for its end");
+    if (!hasEnded) this.#log.warn(line, "shutdown: component timed out and was abandoned");
+    else if (line.duration_ms > WORTH_TELLING_MS) this.#log.info(line, "shutdown: slow component stopped");
   };
 }
 

@@ -9,9 +9,9 @@ import type { TimeStampConfig } from "../settings/time-stamps.js";
 
 const TIMEOUT_MS = 20_000;
 /** Tokens have some kilobytes, with certificates. */
-const MOST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 /** A time stamp that is further from this server's clock is of another request, or one of the clocks is wrong. */
-const MOST_APART_MS = 10 * 60_000;
+const MAX_APART_MS = 10 * 60_000;
 
 /** The authority over HTTP (RFC 3161, section 3.4), through the guard of outgoing calls. */
 export function timeStampAuthority(
@@ -24,14 +24,14 @@ export function timeStampAuthority(
       const query = timeStampQuery(imprint, policy);
       try {
         const response = await guardedRequest(agents, {
-          ...{ url, method: "POST", body: query.bytes, pool: "time stamps", signal, maxBodyBytes: MOST_BYTES },
+          ...{ url, method: "POST", body: query.bytes, pool: "time stamps", signal, maxBodyBytes: MAX_BYTES },
           headers: [["content-type", "application/timestamp-query"]],
           timeouts: { headersMs: TIMEOUT_MS, bodyIdleMs: TIMEOUT_MS },
         });
         const reply = await buffer(response.body);
         if (response.status !== 200) throw new StampFailed(`the authority responds with status ${response.status}`);
         const stamp = tokenOfReply(reply, query, trusted);
-        if (Math.abs(stamp.time.getTime() - clock.now()) > MOST_APART_MS) {
+        if (Math.abs(stamp.time.getTime() - clock.now()) > MAX_APART_MS) {
           throw new StampFailed("the authority's clock and this server's are more than 10 minutes apart");
         }
         return stamp;

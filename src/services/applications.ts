@@ -8,15 +8,15 @@ import { parseRights } from "../access/access-rule.js";
 import type { Application, ApplicationKey, WithKey } from "../access/application.js";
 import {
   createKey,
+  deleteApplication,
   getApplication,
   getKey,
   listApplicationKeys,
   listApplications,
   prepareApplication,
   regenerateKey,
-  removeApplication,
   removeKey,
-  replaceApplication,
+  updateApplication,
 } from "../access/applications.js";
 import { actorOf, applicationOf } from "../access/caller.js";
 import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
@@ -25,7 +25,7 @@ import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft, showRule } from "./access-rules.js";
-import { noDatabaseWork, type ServedMethod, serve } from "./call.js";
+import { authorizeOnly, type ServedMethod, serve } from "./call.js";
 import { explainAccess } from "./explain-access.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
@@ -91,7 +91,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
         const origins = originsIn(allowedOrigins);
         const draft = { name, permissions, rules: rules.map(ruleDraft), ...(origins && { allowedOrigins: origins }) };
         return call.transact(
-          (tx) => replaceApplication(tx, keys, call.caller, uuidOf(id), draft),
+          (tx) => updateApplication(tx, keys, call.caller, uuidOf(id), draft),
           (changed) => show(call.caller.tenantId, changed),
         );
       },
@@ -110,7 +110,7 @@ function applicationChanges(keyring: Keyring): ServedMethod[] {
     ),
     serve(method.deleteApplication, async ({ id }, call) =>
       call.transact(
-        (tx) => removeApplication(tx, call.caller, uuidOf(id)),
+        (tx) => deleteApplication(tx, call.caller, uuidOf(id)),
         () => ({}),
       ),
     ),
@@ -164,7 +164,7 @@ export function permissionService(keyring: Keyring): ServedMethod[] {
       const data = PERMISSIONS.filter(
         ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),
       ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }));
-      return call.transact(noDatabaseWork, () => ({ data }));
+      return call.transact(authorizeOnly, () => ({ data }));
     }),
   ];
 }
@@ -175,19 +175,19 @@ function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
 }
 
 /** The answer without its key, for repeats with another key than the first request's. */
-const MOST_ORIGINS = 50;
-const LONGEST_ORIGIN = 300;
+const MAX_ORIGINS = 50;
+const MAX_ORIGIN_LENGTH = 300;
 
 /** Undefined keeps the stored origins. @throws {Fault} validation_failed */
 function originsIn(value: Value | undefined): readonly string[] | undefined {
   const origins = value && toJson(value, "allowed_origins");
   if (origins === undefined || origins === null) return undefined;
-  if (!Array.isArray(origins) || origins.length > MOST_ORIGINS) {
-    throw invalid("allowed_origins", `must be a list of at most ${MOST_ORIGINS} origins`);
+  if (!Array.isArray(origins) || origins.length > MAX_ORIGINS) {
+    throw invalid("allowed_origins", `must be a list of at most ${MAX_ORIGINS} origins`);
   }
   return origins.map((origin, index) => {
-    if (typeof origin === "string" && origin.length <= LONGEST_ORIGIN) return origin;
-    throw invalid(`allowed_origins[${index}]`, `must be a string of at most ${LONGEST_ORIGIN} characters`);
+    if (typeof origin === "string" && origin.length <= MAX_ORIGIN_LENGTH) return origin;
+    throw invalid(`allowed_origins[${index}]`, `must be a string of at most ${MAX_ORIGIN_LENGTH} characters`);
   });
 }
 

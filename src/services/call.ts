@@ -106,7 +106,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
 }
 
 /** Work for answers without database content. Running it checks that the caller still has its rights. */
-export const noDatabaseWork = async (): Promise<undefined> => undefined;
+export const authorizeOnly = async (): Promise<undefined> => undefined;
 
 /** What a method does: decode, call the domain, encode. */
 export type Handler<I extends DescMessage, O extends DescMessage> = (

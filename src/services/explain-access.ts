@@ -12,7 +12,7 @@ import type { Application } from "../access/application.js";
 import { getApplication, listApplications } from "../access/applications.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { parseContainer } from "../access/container.js";
-import { Grant, type TokenPlace } from "../access/grant.js";
+import { type AccessTarget, Grant } from "../access/grant.js";
 import { isApplicationType, isTokenPermission, type TokenPermission } from "../access/permissions.js";
 import { ROLES } from "../access/role.js";
 import { grantOfRole } from "../access/role-rights.js";
@@ -20,7 +20,7 @@ import { invalid } from "../base/fault.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { placeOfToken } from "../tokens/place.js";
+import { accessTargetOf } from "../tokens/place.js";
 import { ruleDraft, showRule } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
 import { pageRequest, showPage, uuidOf } from "./show.js";
@@ -70,10 +70,10 @@ async function placeOf(
   tx: OrdinaryTransaction,
   caller: Caller,
   tokenId: string | undefined,
-  containers: TokenPlace["containers"],
-): Promise<TokenPlace> {
+  containers: AccessTarget["containers"],
+): Promise<AccessTarget> {
   // Conditions on ids are a matter of sessions: an id that no token has meets none of them.
-  return tokenId === undefined ? { id: "", containers } : placeOfToken(tx, caller, tokenId);
+  return tokenId === undefined ? { id: "", containers } : accessTargetOf(tx, caller, tokenId);
 }
 
 async function applicationsOf(
@@ -89,12 +89,12 @@ async function applicationsOf(
   return { items: [await getApplication(tx, keys, actorOf(caller), uuidOf(applicationId))], total: 1 };
 }
 
-function ofApplication(application: Application, permission: TokenPermission, place: TokenPlace): ShownAccess {
+function ofApplication(application: Application, permission: TokenPermission, place: AccessTarget): ShownAccess {
   const { id, name, type, keys } = application;
   return { applicationId: id, name, type, keys: keys.length, ...explained(new Grant(application), permission, place) };
 }
 
-function explained(grant: Grant, permission: TokenPermission, place: TokenPlace) {
+function explained(grant: Grant, permission: TokenPermission, place: AccessTarget) {
   const { transform, layers } = grant.explain(permission, place);
   return { ...shown(transform), steps: layers.flat().map(showStep) };
 }

@@ -2,9 +2,9 @@ import { LogService } from "../../gen/cloakroom/v1/logs_pb.js";
 import { recordLogRead } from "../access/record-log-read.js";
 import { entityTypesMatching } from "../audit/log-entry.js";
 import { type FeedReader, LogFeeds } from "../audit/log-feed.js";
-import { comparePositions, endOfLog, type FollowFilter, LogFollower, type Look } from "../audit/log-follower.js";
+import { comparePositions, endOfLog, type FollowFilter, LogFollower, type PollResult } from "../audit/log-follower.js";
 import { invalid } from "../base/fault.js";
-import { isUuidPosition, type Position, readCursor, writeCursor } from "../crypto/cursor.js";
+import { isUuidPosition, type ListCursor, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -21,7 +21,7 @@ const LOOK_ROWS = 500;
 /** Rows to send, and where a stream continues after them. */
 interface Found {
   readonly rows: readonly LogRow[];
-  readonly position: Position;
+  readonly position: ListCursor;
 }
 
 export function followLogs(keyring: Keyring): ServedStream {
@@ -52,7 +52,7 @@ export function followLogs(keyring: Keyring): ServedStream {
 /** Reads the log by itself up to its end, then shares the tenant's feed. Ends with the call's signal. */
 async function* follow(
   filter: FollowFilter,
-  start: Position | undefined,
+  start: ListCursor | undefined,
   reader: FeedReader,
   call: StreamCall,
 ): AsyncGenerator<Found> {
@@ -63,7 +63,7 @@ async function* follow(
     // The feed does not have rows of before its start that commit later.
     const mayShare: boolean = isAtEnd && own.position.createdAt >= feedStart;
     if (mayShare) reader.startTaking();
-    const look: Look = await call.read((tx) => own.look(tx, { isFull: mayShare }));
+    const look: PollResult = await call.read((tx) => own.look(tx, { isFull: mayShare }));
     const before = own.position;
     own.accept(look);
     yield* inMessages(look.rows, before, own.position);
@@ -93,7 +93,7 @@ async function* share(
 }
 
 /** A stream continues behind rows only once all of them are sent. */
-function* inMessages(rows: readonly LogRow[], before: Position, after: Position): Generator<Found> {
+function* inMessages(rows: readonly LogRow[], before: ListCursor, after: ListCursor): Generator<Found> {
   let from = 0;
   for (; from + MESSAGE_ROWS < rows.length; from += MESSAGE_ROWS) {
     yield { rows: rows.slice(from, from + MESSAGE_ROWS), position: before };
@@ -106,7 +106,7 @@ function matches({ entityTypes, entityId }: FollowFilter, row: LogRow): boolean 
   return isOfType && (entityId === undefined || row.entity_id === entityId);
 }
 
-function readAfter(keys: TenantKeys, filter: readonly string[], text: string): Position {
+function readAfter(keys: TenantKeys, filter: readonly string[], text: string): ListCursor {
   const position = readCursor(keys.proof, filter, text);
   if (!position || !isUuidPosition(position)) {
     throw invalid("after", "must be a cursor of an earlier stream with the same filter");

@@ -12,15 +12,15 @@ import {
 } from "../../gen/cloakroom/v1/proxies_pb.js";
 import { ReactorService, type TestReactorResponseSchema } from "../../gen/cloakroom/v1/reactors_pb.js";
 import { actorOf, type Caller } from "../access/caller.js";
-import { ALL, type EntityType, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, type EntityType, logEntry } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
 import type { Json } from "../base/json.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { requireShort } from "../functions/code.js";
 import type { ObservedRun } from "../functions/observed-run.js";
-import type { TestOutside } from "../functions/test-hosts.js";
 import type { SetUpTest, TestSetup } from "../functions/test-run.js";
+import type { TestStubs } from "../functions/test-stubs.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { type ProxySample, type ProxyTest, testProxy } from "../proxy/test-proxy.js";
 import { parseTransform, type Transform } from "../proxy/transform.js";
@@ -62,10 +62,10 @@ export function functionTestService({ setUpTest, agents }: FunctionTestParts): S
 }
 
 async function logTest(tx: Transaction, caller: Caller, entityType: EntityType): Promise<undefined> {
-  writeLog(tx, logEntry(actorOf(caller), entityType, ALL, "test"));
+  writeLog(tx, logEntry(actorOf(caller), entityType, ANY_ENTITY_ID, "test"));
 }
 
-function outsideOf(outside: TestOutsideMessage | undefined): TestOutside {
+function outsideOf(outside: TestOutsideMessage | undefined): TestStubs {
   return {
     network: outside?.network ?? false,
     hasBt: outside?.hasBt ?? false,

@@ -4,11 +4,11 @@ import type { TenantId } from "../base/ids.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
 import {
   createInvitation,
+  deleteInvitation,
   getInvitation,
   type Invitation,
   type InvitationStatus,
   listInvitations,
-  removeInvitation,
   resendInvitation,
 } from "../tenancy/invitation.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -68,7 +68,7 @@ export function invitationService({ keyring }: { readonly keyring: Keyring }): S
     ),
     serve(method.deleteInvitation, async ({ id }, call) =>
       call.transact(
-        (tx) => removeInvitation(tx, call.caller, uuidOf(id)),
+        (tx) => deleteInvitation(tx, call.caller, uuidOf(id)),
         () => ({}),
       ),
     ),

@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { noDatabaseWork, type ServedMethod, serve } from "./call.js";
+import { authorizeOnly, type ServedMethod, serve } from "./call.js";
 import { pageRequest } from "./show.js";
 
 export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
@@ -35,7 +35,7 @@ export function logService(keyring: Keyring, clock: Clock): ServedMethod[] {
       );
     }),
     serve(method.listLogEntityTypes, async (_request, call) =>
-      call.transact(noDatabaseWork, () => ({
+      call.transact(authorizeOnly, () => ({
         data: Object.entries(ENTITY_TYPES).map(([value, displayName]) => ({ displayName, value })),
       })),
     ),

@@ -2,7 +2,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { MemberService } from "../../gen/cloakroom/v1/members_pb.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { changeRole, getOwner, listMembers, type Member, removeMember } from "../tenancy/member.js";
+import { deleteMember, getOwner, listMembers, type Member, updateMember } from "../tenancy/member.js";
 import { namesOfRoles } from "../tenancy/role.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
@@ -26,7 +26,7 @@ export function memberService({ keyring }: { readonly keyring: Keyring }): Serve
         const { tenantId } = call.caller;
         const keys = await keyring.of(tenantId);
         return call.transact(
-          (tx) => changeRole(tx, call.caller, keys, uuidOf(id), role),
+          (tx) => updateMember(tx, call.caller, keys, uuidOf(id), role),
           (changed) => show(tenantId, changed),
         );
       },
@@ -34,7 +34,7 @@ export function memberService({ keyring }: { readonly keyring: Keyring }): Serve
     ),
     serve(method.deleteMember, async ({ id }, call) =>
       call.transact(
-        (tx) => removeMember(tx, call.caller, uuidOf(id)),
+        (tx) => deleteMember(tx, call.caller, uuidOf(id)),
         () => ({}),
       ),
     ),

@@ -3,7 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { PasskeyService } from "../../gen/cloakroom/v1/passkeys_pb.js";
 import { actorOf, personOf } from "../access/caller.js";
 import { listPasskeys, renamePasskey, resetPasskeysOf } from "../people/own-passkeys.js";
-import { type Passkey, removePasskey } from "../people/passkey.js";
+import { deletePasskey, type Passkey } from "../people/passkey.js";
 import { beginPasskeyCheck, finishPasskeyCheck } from "../people/passkey-check.js";
 import type { PasskeyParts } from "../people/passkey-parts.js";
 import { beginPasskeyRegistration, finishPasskeyRegistration } from "../people/passkey-registration.js";
@@ -68,7 +68,7 @@ function lists({ keyring }: PasskeyServiceParts): ServedMethod[] {
       const keys = await keyring.of(call.caller.tenantId);
       const { memberId } = personOf(call.caller);
       return call.transact(
-        (tx) => removePasskey(tx, keys, actorOf(call.caller), memberId, uuidOf(id)),
+        (tx) => deletePasskey(tx, keys, actorOf(call.caller), memberId, uuidOf(id)),
         () => ({}),
       );
     }),

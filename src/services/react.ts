@@ -9,7 +9,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import { outcomeOf, type ReactOutcome } from "../reactors/outcome.js";
-import { type AdmittedRun, admitRun, tokensOfArgs } from "../reactors/react.js";
+import { type AdmittedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
 import { readRunEnd, startRun } from "../reactors/runs.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
@@ -42,7 +42,7 @@ export function reactService({ keyring, policy, react, wake }: ReactServiceParts
         call.reply.accepted();
         return {};
       }
-      const run = await call.commitShared((tx) => admitRun(tx, caller, uuidOf(id), tokens, call.memory));
+      const run = await call.commitShared((tx) => authorizeRun(tx, caller, uuidOf(id), tokens, call.memory));
       return showOutcome(await react(caller, keys, run, args, call.signal), call.reply);
     }),
     serve(method.reactAsync, async ({ id, args: given }, call) => {

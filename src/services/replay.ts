@@ -7,7 +7,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { actorOf, type Caller } from "../access/caller.js";
-import { ALL, type EntityType, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, type EntityType, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -28,8 +28,8 @@ export interface ReplayContext {
 export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
 
 /**
- * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row
- * (contract, Idempotency).
+ * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row.
+ * docs/idempotency.md says what each kind of answer becomes.
  */
 export interface ReplayRule<O extends DescMessage> {
   /** The part of the first answer that is stored for a day. */
@@ -79,5 +79,5 @@ export function replayWhole<O extends DescMessage>(
 /** The id in the answer, or in the path if the answer has none. */
 function entityIdOf(kept: Message, [resource]: readonly string[]): string {
   const id: unknown = Reflect.get(kept, "id");
-  return typeof id === "string" && id !== "" ? id : (resource?.toLowerCase() ?? ALL);
+  return typeof id === "string" && id !== "" ? id : (resource?.toLowerCase() ?? ANY_ENTITY_ID);
 }

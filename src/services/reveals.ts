@@ -1,6 +1,6 @@
 import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { touch } from "../tokens/activity.js";
+import { countMonthlyActivity } from "../tokens/activity.js";
 import { type ReadOfAtMost, readBySize } from "../tokens/large-reads.js";
 import { readForReveal, showRevealed } from "../tokens/reveal.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -21,7 +21,7 @@ export function revealService({ keyring, bins, bodyLimit }: RevealServiceParts):
       const read: ReadOfAtMost = (mostBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, mostBytes }));
       const found = await readBySize(call.memory, bodyLimit, { small: read, large: read });
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-      if (found.isFirstUse) await call.commit((tx) => touch(tx, id, found.row.active_month));
+      if (found.isFirstUse) await call.commit((tx) => countMonthlyActivity(tx, id, found.row.active_month));
       return showToken(showRevealed(call.caller, keys, found, { bins }));
     }),
   ];

@@ -2,8 +2,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type SessionSchema, SessionService } from "../../gen/cloakroom/v1/sessions_pb.js";
 import { actorOf } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
-import { createSession, deniedKind, isKeyOf, prepareAuthorization } from "../access/session.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { createSession, isKeyOf, prepareAuthorization, wrongApplicationType } from "../access/session.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -15,8 +15,8 @@ import { type ReplayRule, replayWhole } from "./replay.js";
 const REPLAY_SESSION: ReplayRule<typeof SessionSchema> = {
   keep: (answer) => answer,
   async replay({ tx, caller, hasSameKey }, kept) {
-    if (!hasSameKey) throw deniedWith(caller, madeByAnother(), "session", ALL, "another key");
-    writeLog(tx, logEntry(actorOf(caller), "session", ALL, "replay"));
+    if (!hasSameKey) throw deniedWith(caller, madeByAnother(), "session", ANY_ENTITY_ID, "another key");
+    writeLog(tx, logEntry(actorOf(caller), "session", ANY_ENTITY_ID, "replay"));
     return () => kept;
   },
 };
@@ -37,7 +37,7 @@ export function sessionService(keyring: Keyring): ServedMethod[] {
         const keys = await keyring.of(call.caller.tenantId);
         return call.transact(
           async (tx) => {
-            if (!isKeyOf("public", call.caller)) throw deniedKind(call.caller, "public");
+            if (!isKeyOf("public", call.caller)) throw wrongApplicationType(call.caller, "public");
             return createSession(tx, call.caller, keys);
           },
           ({ key, nonce, expiresAt }) => ({
@@ -56,7 +56,7 @@ export function sessionService(keyring: Keyring): ServedMethod[] {
           // Runs in a transaction, which guards the rights that the denial is based on.
           return call.transact(
             async () => {
-              throw deniedKind(call.caller, "private");
+              throw wrongApplicationType(call.caller, "private");
             },
             () => ({}),
           );

@@ -4,16 +4,16 @@ import { SignInService } from "../../gen/cloakroom/v1/sign_ins_pb.js";
 import { personOf } from "../access/caller.js";
 import { randomText } from "../access/secret-text.js";
 import { Fault, invalid } from "../base/fault.js";
-import { isTenantId, type TenantId, VAULT } from "../base/ids.js";
+import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { SignInStep } from "../people/admit-member.js";
 import type { DeviceSignIn } from "../people/device-sign-in.js";
+import type { SignInStep } from "../people/finish-first-factor.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
 import { SIGN_IN_SECONDS } from "../people/sign-in.js";
 import { redeemLink, requestLink } from "../people/sign-in-link.js";
 import { REQUEST_SECONDS } from "../people/sign-in-request.js";
-import { endSignIn, type Identified, identify, type SignIn, signInsOf } from "../people/sign-ins.js";
+import { endSignIn, identify, type SignedInPerson, type SignIn, signInsOf } from "../people/sign-ins.js";
 import type { SoleTenant } from "../people/sole-tenant.js";
 import { switchTenant } from "../people/switch-tenant.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
@@ -21,7 +21,7 @@ import type { Database } from "../store/database.js";
 import { requireEmailAddress } from "../tenancy/email-address.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
-import { operationsOf } from "./role-cell.js";
+import { operationsOf } from "./method-roles.js";
 import { uuidOf } from "./show.js";
 
 export interface SignInServiceParts {
@@ -158,7 +158,7 @@ async function tenantOf({ soleTenant }: SignInServiceParts, given: string | unde
 
 function asTenantId(text: string): TenantId {
   const id = uuidOf(text);
-  if (!isTenantId(id) || id === VAULT) throw invalid("tenant_id", "must be the id of a tenant");
+  if (!isTenantId(id) || id === VAULT_TENANT_ID) throw invalid("tenant_id", "must be the id of a tenant");
   return id;
 }
 
@@ -181,7 +181,7 @@ export async function showStarted(
   return showIdentified(parts, found);
 }
 
-function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services" | "idleMs">, found: Identified) {
+function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services" | "idleMs">, found: SignedInPerson) {
   const { tenantId, tenantName, person, profile, signIn, hasPasskey, strongUntil } = found;
   const { email, firstName, lastName } = profile;
   return {

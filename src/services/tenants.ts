@@ -1,11 +1,11 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import type { Caller } from "../access/caller.js";
-import { VAULT } from "../base/ids.js";
+import { VAULT_TENANT_ID } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { removeTenant } from "../tenancy/remove-tenant.js";
 import { showSettings } from "../tenancy/settings.js";
-import { changeTenant, getTenant, type Tenant } from "../tenancy/tenant.js";
+import { getTenant, type Tenant, updateTenant } from "../tenancy/tenant.js";
 import { readUsage, type Usage } from "../tenancy/usage.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
@@ -25,11 +25,11 @@ export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved 
     serve(method.getTenant, async (_request, call) => call.transact((tx) => getTenant(tx, call.caller), show)),
     serve(
       method.updateTenant,
-      async ({ name, settings }, call) => call.transact((tx) => changeTenant(tx, call.caller, name, settings), show),
+      async ({ name, settings }, call) => call.transact((tx) => updateTenant(tx, call.caller, name, settings), show),
       { replay: replayWhole("tenant") },
     ),
     serve(method.deleteTenant, async (_request, call) => {
-      const vaultKeys = await keyring.of(VAULT);
+      const vaultKeys = await keyring.of(VAULT_TENANT_ID);
       await call.commit((tx) => removeTenant(tx, call.caller, vaultKeys));
       keyring.forget(call.caller.tenantId);
       await onRemoved(call.caller);

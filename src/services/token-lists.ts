@@ -7,7 +7,7 @@ import { DEFAULT_PAGE_SIZE, type PageRequest } from "../base/page.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { prepareCursorPage, requireTouchedContainer } from "../tokens/cursor-list.js";
+import { prepareCursorPage, requireContainerInScope } from "../tokens/cursor-list.js";
 import { listTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
 import { type ReadableToken, showReadable } from "../tokens/read.js";
@@ -102,7 +102,7 @@ function listByCursor(
   const readPage = prepareCursorPage(query, start, size);
   return call.list(
     async (tx) => {
-      if (container !== undefined) requireTouchedContainer(query, container);
+      if (container !== undefined) requireContainerInScope(query, container);
       return readPage(tx);
     },
     async ({ items, next }) => ({

@@ -4,7 +4,7 @@ import { invalid } from "../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { detokenize, findTokens, openTokens, referencedTokens } from "../tokens/detokenize.js";
-import { createTokens, planTokenize, writeAllAhead } from "../tokens/tokenize.js";
+import { createTokens, planTokenize, serializePayloads } from "../tokens/tokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson, withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -31,7 +31,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
         await yieldToEventLoop(bytes);
         const plan = planTokenize(call.caller, keys, body, now);
         await yieldToEventLoop(bytes);
-        const items = isLarge(bytes) ? await writeAllAhead(plan.items) : plan.items;
+        const items = isLarge(bytes) ? await serializePayloads(plan.items) : plan.items;
         return call.transactShared(
           async (tx) => createTokens(tx, call.caller, keys, items, bins),
           (views) => ({ value: toValue(plan.assemble(views, viewToJson)) }),

@@ -2,14 +2,14 @@ import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { touch } from "../tokens/activity.js";
+import { countMonthlyActivity } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { readBySize } from "../tokens/large-reads.js";
 import { prepareLargeToken, prepareToken } from "../tokens/prepare.js";
 import { openReadable, readToken } from "../tokens/read.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
-import { patchToken } from "../tokens/update.js";
+import { updateToken } from "../tokens/update.js";
 import { withoutCvc } from "../tokens/view.js";
 import { type ServedMethod, serve } from "./call.js";
 import { replayToken } from "./replay-tokens.js";
@@ -58,7 +58,7 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
         const patch = patchOf(request);
         const sizes = { bodyBytes: call.memory.bodyBytes, mostBytes: bodyLimit };
         return call.transact(
-          (tx) => patchToken(tx, call.caller, keys, request.id, patch, { bins }, sizes),
+          (tx) => updateToken(tx, call.caller, keys, request.id, patch, { bins }, sizes),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );
@@ -83,7 +83,7 @@ function readingToken({ keyring, bins, bodyLimit }: Pick<TokenServiceParts, "key
       large: (mostBytes) => call.commit((tx) => readToken(tx, call.caller, { id, mostBytes })),
     });
     // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-    if (found.isFirstUse) await call.commitShared((tx) => touch(tx, id, found.row.active_month));
+    if (found.isFirstUse) await call.commitShared((tx) => countMonthlyActivity(tx, id, found.row.active_month));
     const view = await openReadable(call.caller, keys, found, { bins });
     const shown = showToken(view);
     await yieldToEventLoop(found.row.data.length);

@@ -3,13 +3,13 @@ import { type CreateTransactionRequest, TransactionService } from "../../gen/clo
 import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
-import { admitPayment, type PaymentDraft } from "../payments/admit-payment.js";
 import { beginCapture, beginRefund, beginVoid } from "../payments/begin-operation.js";
 import type { PaymentHosts } from "../payments/connectors.js";
+import { createPayment, type PaymentDraft } from "../payments/create-payment.js";
 import type { Payment } from "../payments/payment.js";
 import type { PaymentEngine } from "../payments/payment-engine.js";
 import type { PaymentSource } from "../payments/payment-request.js";
-import { getPayment, getRefund, leasePayment, listPayments, refundsOf } from "../payments/read-payments.js";
+import { getPayment, getRefund, leasePayment, listPayments, listRefunds } from "../payments/read-payments.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { REPLAY_REFUND, replayPayment } from "./replay-payments.js";
@@ -63,7 +63,7 @@ function paymentOperations({ keyring, engine, connectors }: TransactionServicePa
         await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await admitPayment(tx, caller, keys, connectors, draft)),
+            begin: async (tx) => withSubject(await createPayment(tx, caller, keys, connectors, draft)),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
             resume: (tx, id) => getPayment(tx, caller, keys, id),
           },
@@ -137,7 +137,7 @@ function refundMethods({ keyring, engine, connectors }: TransactionServiceParts)
     serve(method.listRefunds, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       return call.transact(
-        (tx) => refundsOf(tx, call.caller, keys, uuidOf(id)),
+        (tx) => listRefunds(tx, call.caller, keys, uuidOf(id)),
         (refunds) => ({ pagination: { limit: Math.max(refunds.length, 20) }, data: refunds.map(showRefund) }),
       );
     }),

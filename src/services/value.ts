@@ -30,7 +30,7 @@ function convert(value: Value, trail: Trail): Json {
   switch (kind.case) {
     case "stringValue":
       if (!kind.value.isWellFormed())
-        throw invalid(placeOf(trail), "must be valid Unicode: it holds half of a surrogate pair");
+        throw invalid(placeOf(trail), "must be valid Unicode: it contains an unpaired surrogate");
       return kind.value;
     case "numberValue":
       if (!Number.isFinite(kind.value)) throw invalid(placeOf(trail), "must be a finite number; send it as a string");
@@ -59,7 +59,7 @@ function convertFields(fields: Readonly<Record<string, Value>>, trail: Trail): J
   checkDepth(trail);
   const converted: JsonObject = {};
   for (const [key, field] of Object.entries(fields)) {
-    if (!key.isWellFormed()) throw invalid(placeOf(trail), "must have names of valid Unicode");
+    if (!key.isWellFormed()) throw invalid(placeOf(trail), "must have property names of valid Unicode");
     trail.push(key);
     setOwnProperty(converted, key, convert(field, trail));
     trail.pop();

@@ -128,9 +128,9 @@ export function readConfig(environment: Environment): Config {
     corsOrigins: readOrigins(text("CORS_ORIGINS")),
     logLevel: readLogLevel(text("LOG_LEVEL")),
     bodyLimit: whole("BODY_LIMIT_BYTES"),
-    requestTimeout: whole("REQUEST_TIMEOUT_MS"),
-    logRetentionDays: whole("LOG_RETENTION_DAYS"),
-    logAddresses: readLoggedAddresses(text("LOG_ADDRESSES")),
+    requestTimeout: whole("MAX_RPC_DEADLINE_MS"),
+    logRetentionDays: whole("AUDIT_RETENTION_DAYS"),
+    logAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS"),
     binTableFile: optional("BIN_TABLE_FILE"),
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),
@@ -151,7 +151,7 @@ export function readConfig(environment: Environment): Config {
 
 function readLoggedAddresses(value: string): LoggedAddresses {
   if (isLoggedAddresses(value)) return value;
-  throw new ConfigError(`CLOAKROOM_LOG_ADDRESSES must be full, truncated or none; it is "${value}".`);
+  throw new ConfigError(`CLOAKROOM_AUDIT_CLIENT_ADDRESSES must be full, truncated or none; it is "${value}".`);
 }
 
 function readDatabaseUrls(environment: Environment): Pick<Config, "databaseUrl" | "migrateDatabaseUrl"> {

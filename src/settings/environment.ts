@@ -24,7 +24,12 @@ export const NAMES: readonly string[] = Object.entries<Setting>(SETTINGS).flatMa
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Present names of renamed settings, by their former names. The next release drops the former ones. */
-const RENAMED: Readonly<Record<string, string>> = { CLOAKROOM_RPC_LANE: "CLOAKROOM_RPC_FAST_PATH" };
+const RENAMED: Readonly<Record<string, string>> = {
+  CLOAKROOM_RPC_LANE: "CLOAKROOM_RPC_FAST_PATH",
+  CLOAKROOM_LOG_RETENTION_DAYS: "CLOAKROOM_AUDIT_RETENTION_DAYS",
+  CLOAKROOM_LOG_ADDRESSES: "CLOAKROOM_AUDIT_CLIENT_ADDRESSES",
+  CLOAKROOM_REQUEST_TIMEOUT_MS: "CLOAKROOM_MAX_RPC_DEADLINE_MS",
+};
 
 /**
  * Accepts former names of settings for one release.

@@ -1,13 +1,13 @@
 import { availableParallelism } from "node:os";
 import { ConfigError } from "./environment.js";
 
-const MOST_PROCESSES = 64;
+const MAX_PROCESSES = 64;
 
 /**
  * Connections of the embedded database that server processes may use. The rest of its 200 are for commands and
  * maintenance.
  */
-const MOST_EMBEDDED_CONNECTIONS = 180;
+const MAX_EMBEDDED_CONNECTIONS = 180;
 
 /** Connections of a process beside those for transactions: leases, health and jobs. */
 const FURTHER_CONNECTIONS = 3;
@@ -21,13 +21,13 @@ export function readProcesses(
   { isEmbedded, connections }: { readonly isEmbedded: boolean; readonly connections: number },
 ): number {
   const isAuto = value === "auto";
-  const processes = isAuto ? Math.min(availableParallelism(), MOST_PROCESSES) : Number(value);
-  if (!isAuto && !(/^\d+$/.test(value) && processes >= 1 && processes <= MOST_PROCESSES)) {
+  const processes = isAuto ? Math.min(availableParallelism(), MAX_PROCESSES) : Number(value);
+  if (!isAuto && !(/^\d+$/.test(value) && processes >= 1 && processes <= MAX_PROCESSES)) {
     throw new ConfigError(
-      `CLOAKROOM_PROCESSES must be auto or a whole number from 1 to ${MOST_PROCESSES}; it is "${value}".`,
+      `CLOAKROOM_PROCESSES must be auto or a whole number from 1 to ${MAX_PROCESSES}; it is "${value}".`,
     );
   }
-  const most = Math.max(1, Math.floor(MOST_EMBEDDED_CONNECTIONS / (connections + FURTHER_CONNECTIONS)));
+  const most = Math.max(1, Math.floor(MAX_EMBEDDED_CONNECTIONS / (connections + FURTHER_CONNECTIONS)));
   if (!isEmbedded || processes <= most) return processes;
   if (isAuto) return most;
   throw new ConfigError(

@@ -73,7 +73,7 @@ function rejectedOf(text: string): number {
   const isPartial = typeof partial === "object" && partial !== null;
   const count = Number((isPartial ? Reflect.get(partial, "rejectedLogRecords") : undefined) ?? 0);
   if (!answer || !Number.isSafeInteger(count) || count < 0) {
-    throw new SinkFailed("what responds at CLOAKROOM_AUDIT_OTLP_URL is no OTLP receiver that takes JSON");
+    throw new SinkFailed("CLOAKROOM_AUDIT_OTLP_URL did not answer as an OTLP/HTTP JSON receiver");
   }
   return count;
 }

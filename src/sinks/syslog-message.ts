@@ -5,8 +5,8 @@ const PRIORITIES = { allowed: 110, denied: 108, failed: 107 } as const;
 /** 32473 is reserved for documentation (RFC 5612): Cloakroom has no number of its own yet. */
 const SD_ID = "cloakroom@32473";
 /** What every receiver over TLS must take (RFC 5425, section 4.3.1). */
-const MOST_BYTES = 2_048;
-const MOST_NAME = 32;
+const MAX_BYTES = 2_048;
+const MAX_NAME = 32;
 
 /**
  * A record in the format of RFC 5424, framed by its length in bytes (RFC 6587, section 3.4.1). Beyond 2,048 bytes it
@@ -14,15 +14,15 @@ const MOST_NAME = 32;
  */
 export function syslogFrame(record: SinkRecord, host: string): Buffer {
   const fields = Object.entries(record.fields).flatMap(([name, value]): [string, string][] =>
-    value === null ? [] : [[name.slice(0, MOST_NAME), String(value)]],
+    value === null ? [] : [[name.slice(0, MAX_NAME), String(value)]],
   );
   let message = syslogMessage(record, host, fields);
-  if (message.length > MOST_BYTES) {
+  if (message.length > MAX_BYTES) {
     const longest = fields.reduce((one, other) => (other[1].length > one[1].length ? other : one));
     fields.push(["cut", longest[0]]);
-    while (message.length > MOST_BYTES && longest[1] !== "") {
+    while (message.length > MAX_BYTES && longest[1] !== "") {
       // Four bytes for a character at most, and two for an escaped one.
-      const excess = Math.max(1, Math.ceil((message.length - MOST_BYTES) / 4));
+      const excess = Math.max(1, Math.ceil((message.length - MAX_BYTES) / 4));
       longest[1] = [...longest[1]].slice(0, -excess).join("");
       message = syslogMessage(record, host, fields);
     }

@@ -13,7 +13,7 @@ export interface SyslogSinkOptions {
 }
 
 const TIMEOUT_MS = 10_000;
-/** A server that stops waits no longer for a receiver. */
+/** How long shutdown waits for the receiver. */
 const CLOSING_MS = 1_000;
 /**
  * Syslog over TCP has no acknowledgement: of 480,067 messages that a socket took, rsyslog had written 383,192 when it
@@ -44,7 +44,7 @@ export class SyslogSink implements LogSink {
       if (this.#socket !== socket) throw new SinkFailed("the syslog server has closed the connection");
     } catch (error) {
       this.#end();
-      throw sinkFailure("the syslog server of CLOAKROOM_AUDIT_SYSLOG does not take messages", error);
+      throw sinkFailure("the syslog server of CLOAKROOM_AUDIT_SYSLOG does not accept messages", error);
     }
   }
 
@@ -98,8 +98,8 @@ function within(
       reject(error);
     };
     const closed = () => settle(new SinkFailed("the syslog server has closed the connection"));
-    const stop = () => settle(new SinkFailed("the server stops"));
-    const timer = setTimeout(() => settle(new SinkFailed("the syslog server does not read in time")), TIMEOUT_MS);
+    const stop = () => settle(new SinkFailed("Cloakroom is shutting down"));
+    const timer = setTimeout(() => settle(new SinkFailed("the syslog server timed out")), TIMEOUT_MS);
     socket.once("error", settle).once("close", closed);
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop);

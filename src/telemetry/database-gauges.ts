@@ -2,8 +2,12 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { Database } from "../store/database.js";
 import { DUE_KINDS } from "../store/jobs/due.js";
 import type { BatchLoad } from "../store/transactions/batch-load.js";
+import { keepFormerName } from "./former-names.js";
 
+// OpenTelemetry's names, with underscores.
 const POOL = "db_client_connection_pool_name";
+const STATE = "db_client_connection_state";
+const COUNT = "db_client_connection_count";
 const SHARED_TRANSACTIONS = "cloakroom_shared_transactions_total";
 const SHARED_REQUESTS = "cloakroom_shared_transaction_requests_total";
 
@@ -21,7 +25,7 @@ export function gaugeDatabase(registry: Registry, database: Database, now: () =>
       },
     });
   perPool("db_client_connection_max", "Connections that a pool has at most.", ({ connections }) => connections);
-  perPool("db_client_connection_used", "Connections that a transaction uses now.", ({ used }) => used);
+  gaugeUsed(registry, pools);
   perPool("db_client_connection_pending_requests", "Requests that wait for a transaction.", ({ queued }) => queued);
   const countPerPool = (name: string, help: string, read: (load: BatchLoad) => number) =>
     new Counter({
@@ -60,4 +64,18 @@ export function gaugeDatabase(registry: Registry, database: Database, now: () =>
       }
     },
   });
+}
+
+type Pools = Readonly<Record<string, { readonly load: BatchLoad }>>;
+
+function gaugeUsed(registry: Registry, pools: Pools): void {
+  new Gauge({
+    ...{ name: COUNT, help: "Connections that a transaction uses now.", registers: [registry] },
+    labelNames: [POOL, STATE],
+    collect() {
+      for (const [pool, batcher] of Object.entries(pools))
+        this.set({ [POOL]: pool, [STATE]: "used" }, batcher.load.used);
+    },
+  });
+  keepFormerName(registry, "db_client_connection_used", COUNT, ({ [STATE]: _, ...labels }) => labels);
 }

@@ -4,12 +4,14 @@ import { BODY_REFUSALS } from "../memory/body-fault.js";
 import { RATE_SCOPES, type RateScope } from "../rate-limits/rate-scope.js";
 import type { SinkName } from "../sinks/sink.js";
 import type { EndedOperation } from "./ended-operation.js";
+import { keepFormerName } from "./former-names.js";
 import { traceOperation } from "./traces.js";
 
 /** Seconds, as OpenTelemetry's semantic conventions recommend for request durations. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 const REQUESTS_SHED = "cloakroom_requests_shed_total";
+const AUDIT_INCIDENTS = "cloakroom_audit_incidents_total";
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
@@ -22,7 +24,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `sink_failed`: a sink has begun to refuse the log
  * - `stamp_failed`: the time-stamp authority has begun to fail
  */
-export const LOG_TROUBLES = [
+export const LOG_INCIDENTS = [
   "broken",
   "refused",
   "vault_broken",
@@ -31,7 +33,7 @@ export const LOG_TROUBLES = [
   "sink_failed",
   "stamp_failed",
 ] as const;
-export type LogTrouble = (typeof LOG_TROUBLES)[number];
+export type LogIncident = (typeof LOG_INCIDENTS)[number];
 
 /** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
 export interface Meters {
@@ -41,7 +43,7 @@ export interface Meters {
   operation(ended: EndedOperation): void;
   rateRefused(scope: RateScope): void;
   /** Counts a problem with a tenant's log, or with the clock that dates it. */
-  logTrouble(trouble: LogTrouble): void;
+  logTrouble(trouble: LogIncident): void;
   /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
   sinkLag(sink: SinkName, seconds: number): void;
   /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
@@ -65,6 +67,7 @@ export function createMeters(): Meters {
   const { requests, calls, operations } = trafficInstruments(registers);
   const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
   const { logTroubles, jobs, sinkLag, stampLag } = backgroundInstruments(registers);
+  keepFormerName(registry, "cloakroom_log_trouble_total", AUDIT_INCIDENTS, ({ reason: trouble }) => ({ trouble }));
   const patternOf = patternReader();
   return {
     registry,
@@ -82,11 +85,11 @@ export function createMeters(): Meters {
     operation(ended) {
       const { rpc, route, code, bodyRefusal, seconds } = ended;
       traceOperation(ended);
-      operations.inc({ rpc, code });
+      operations.inc({ rpc_method: rpc, rpc, code });
       if (bodyRefusal) refusedBodies.inc({ reason: bodyRefusal });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
-    logTrouble: (trouble) => logTroubles.inc({ trouble }),
+    logTrouble: (trouble) => logTroubles.inc({ reason: trouble }),
     sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
     stampLag: (seconds) => stampLag.set(seconds),
     requestShed: () => {
@@ -97,7 +100,7 @@ export function createMeters(): Meters {
     timed: (job) => ({
       ...job,
       async run(signal) {
-        const end = jobs.startTimer({ job: job.name });
+        const end = jobs.startTimer({ name: job.name.replaceAll(" ", "_"), job: job.name });
         try {
           await job.run(signal);
           end({ outcome: "done" });
@@ -128,7 +131,8 @@ function trafficInstruments(registers: Registry[]) {
   const operations = new Counter({
     name: "cloakroom_operations_total",
     help: "Operations by their outcome, over every protocol.",
-    labelNames: ["rpc", "code"],
+    // `rpc` is the former name of `rpc_method`, for one release.
+    labelNames: ["rpc_method", "rpc", "code"],
     registers,
   });
   return { requests, calls, operations };
@@ -164,16 +168,17 @@ function refusalInstruments(registers: Registry[]) {
 
 function backgroundInstruments(registers: Registry[]) {
   const logTroubles = new Counter({
-    name: "cloakroom_log_trouble_total",
+    name: AUDIT_INCIDENTS,
     help: "Problems found in logs and their seals, or in the clock that dates them.",
-    labelNames: ["trouble"],
+    labelNames: ["reason"],
     registers,
   });
-  for (const trouble of LOG_TROUBLES) logTroubles.inc({ trouble }, 0);
+  for (const reason of LOG_INCIDENTS) logTroubles.inc({ reason }, 0);
   const jobs = new Histogram({
     name: "cloakroom_job_duration_seconds",
     help: "Duration of background jobs.",
-    labelNames: ["job", "outcome"],
+    // `job` is the former name of `name`, for one release: Prometheus has a label `job` of its own.
+    labelNames: ["name", "job", "outcome"],
     buckets: [0.01, 0.1, 1, 10, 60, 600],
     registers,
   });

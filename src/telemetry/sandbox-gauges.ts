@@ -1,6 +1,21 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { HistogramSnapshot } from "../sandbox/histogram.js";
 import type { SandboxMetrics } from "../sandbox/metrics.js";
+import { keepFormerName } from "./former-names.js";
+
+/** Present names of metrics, by their former ones. */
+const FORMER: Readonly<Record<string, string>> = {
+  sandbox_runs_total: "cloakroom_sandbox_runs_total",
+  sandbox_cold_starts_total: "cloakroom_sandbox_cold_starts_total",
+  sandbox_threads_ended_total: "cloakroom_sandbox_threads_ended_total",
+  sandbox_runners_ended_total: "cloakroom_sandbox_runners_ended_total",
+  sandbox_runs_active: "cloakroom_sandbox_runs_in_flight",
+  sandbox_runner_memory_bytes: "cloakroom_sandbox_runner_memory_bytes",
+  sandbox_runner_threads: "cloakroom_sandbox_runner_threads",
+  sandbox_runner_queue: "cloakroom_sandbox_runner_queue_length",
+  sandbox_run_duration_seconds: "cloakroom_sandbox_run_duration_seconds",
+  sandbox_run_wait_seconds: "cloakroom_sandbox_run_wait_seconds",
+};
 
 /** Metrics of the sandbox's counters and of its runner. */
 export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: SandboxMetrics }): void {
@@ -21,7 +36,7 @@ export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: Sa
       },
     });
   new Counter({
-    name: "sandbox_runs_total",
+    name: "cloakroom_sandbox_runs_total",
     help: "Runs of tenants' code, by outcome.",
     labelNames: ["outcome"],
     registers,
@@ -30,23 +45,36 @@ export function gaugeSandbox(registry: Registry, sandbox: { readonly metrics: Sa
       for (const [outcome, count] of Object.entries(sandbox.metrics.runs)) this.inc({ outcome }, count);
     },
   });
-  counter("sandbox_cold_starts_total", "Runs that had to start an instance.", (seen) => seen.coldStarts);
+  counter("cloakroom_sandbox_cold_starts_total", "Runs that had to start an instance.", (seen) => seen.coldStarts);
   counter(
-    "sandbox_threads_ended_total",
+    "cloakroom_sandbox_threads_ended_total",
     "Threads ended because their code did not yield.",
     (seen) => seen.threadsEnded,
   );
-  counter("sandbox_runners_ended_total", "Runner processes that ended unexpectedly.", (seen) => seen.runnersEnded);
-  gauge("sandbox_runs_active", "Runs in progress, including those that wait.", ({ underWay }) => underWay);
-  gauge("sandbox_runner_memory_bytes", "Resident memory of the runner.", ({ runner }) => runner?.rssBytes ?? 0);
-  gauge("sandbox_runner_threads", "Threads of the runner.", ({ runner }) => runner?.threads ?? 0);
-  gauge("sandbox_runner_queue", "Runs that wait in the runner.", ({ runner }) => runner?.queued ?? 0);
+  counter(
+    "cloakroom_sandbox_runners_ended_total",
+    "Runner processes that ended unexpectedly.",
+    (seen) => seen.runnersEnded,
+  );
+  gauge("cloakroom_sandbox_runs_in_flight", "Runs in progress, including those that wait.", ({ underWay }) => underWay);
+  gauge(
+    "cloakroom_sandbox_runner_memory_bytes",
+    "Resident memory of the runner.",
+    ({ runner }) => runner?.rssBytes ?? 0,
+  );
+  gauge("cloakroom_sandbox_runner_threads", "Threads of the runner.", ({ runner }) => runner?.threads ?? 0);
+  gauge("cloakroom_sandbox_runner_queue_length", "Runs that wait in the runner.", ({ runner }) => runner?.queued ?? 0);
   registry.registerMetric(
-    new CountedElsewhere("sandbox_run_duration_seconds", "Duration of runs.", () => sandbox.metrics.duration),
+    new CountedElsewhere("cloakroom_sandbox_run_duration_seconds", "Duration of runs.", () => sandbox.metrics.duration),
   );
   registry.registerMetric(
-    new CountedElsewhere("sandbox_run_wait_seconds", "Time that runs waited for a thread.", () => sandbox.metrics.wait),
+    new CountedElsewhere(
+      "cloakroom_sandbox_run_wait_seconds",
+      "Time that runs waited for a thread.",
+      () => sandbox.metrics.wait,
+    ),
   );
+  for (const [former, present] of Object.entries(FORMER)) keepFormerName(registry, former, present);
 }
 
 /** A histogram of observations that the sandbox keeps. It extends Gauge because the registry only calls `get`. */

@@ -5,7 +5,7 @@ import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { deleteMessagesOf } from "../store/jobs/outbox.js";
 import { acceptInvitationRow, findLinkedInvitation, type LinkedInvitation } from "../store/people/invitation-links.js";
 import { insertMember } from "../store/people/members.js";
@@ -106,7 +106,7 @@ export function createMember(
     created_by: userId,
   });
   tx.enqueue(deleteMessagesOf, invitation.id);
-  noteDue(tx, { kind: "invitation", at: invitation.expires_at });
+  scheduleDue(tx, { kind: "invitation", at: invitation.expires_at });
   writeLog(tx, logEntry(actor, "invitation", invitation.id, "accept"));
   writeLog(tx, logEntry(actor, "member", id, "create"));
 }

@@ -6,7 +6,7 @@ export interface BrokenRow {
 }
 
 /** Further rows are counted, not named. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
 /** The rows of a tenant that a pass could not open. */
 export class BrokenRows {
@@ -15,7 +15,7 @@ export class BrokenRows {
 
   add(row: BrokenRow): void {
     this.#count += 1;
-    if (this.#named.length < MOST_NAMED) this.#named.push(row);
+    if (this.#named.length < MAX_NAMED) this.#named.push(row);
   }
 
   get count(): number {

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { isRole, type Role } from "../access/role.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
@@ -8,7 +8,7 @@ import type { Page, PageRequest } from "../base/page.js";
 import { open, SealBroken, seal } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { deleteMessagesOf, insertMessage } from "../store/jobs/outbox.js";
 import {
   deleteInvitationRow,
@@ -87,7 +87,7 @@ export async function listInvitations(
 ): Promise<Page<Invitation>> {
   const isOver = status === undefined ? undefined : status === "EXPIRED";
   const { items, total } = await tx.query(listInvitationRows, { ...page, isOver, now: tx.now });
-  writeLog(tx, logEntry(actorOf(caller), "invitation", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "invitation", ANY_ENTITY_ID, "list"));
   return { items: items.map((row) => invitationOf(keys, tx, row)), total };
 }
 
@@ -112,7 +112,7 @@ export async function resendInvitation(
 }
 
 /** Withdraws an invitation and invalidates its links. */
-export async function removeInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
+export async function deleteInvitation(tx: Transaction, caller: Caller, id: Uuid): Promise<void> {
   if (!(await tx.query(deleteInvitationRow, id))) throw notFound("invitation");
   tx.enqueue(deleteMessagesOf, id);
   writeLog(tx, logEntry(actorOf(caller), "invitation", id, "delete"));
@@ -153,7 +153,7 @@ function sealEmail(keys: TenantKeys, tenantId: TenantId, id: Uuid, email: string
 /** Queues the message with the link. */
 function tellInvited(tx: Transaction, invitationId: Uuid, revision: number): void {
   tx.enqueue(insertMessage, { id: newUuid(), invitation_id: invitationId, invitation_revision: revision });
-  noteDue(tx, { kind: "mail", at: tx.now });
+  scheduleDue(tx, { kind: "mail", at: tx.now });
 }
 
 function invitationOf(keys: TenantKeys, { tenantId, now }: Transaction, row: InvitationRow): Invitation {

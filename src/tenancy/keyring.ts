@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { Fault } from "../base/fault.js";
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import {
@@ -93,7 +93,7 @@ export class Keyring implements TenantKeySource {
     const since = performance.now();
     const stored = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(listTenantKeys, tenantId));
     // The vault's own keys are created on first use.
-    if (stored.length === 0 && tenantId !== VAULT) {
+    if (stored.length === 0 && tenantId !== VAULT_TENANT_ID) {
       this.forget(tenantId);
       throw new Fault("unauthenticated", "The tenant of the key used does not exist any more.");
     }
@@ -106,7 +106,9 @@ export class Keyring implements TenantKeySource {
       return entry;
     } catch (error) {
       const isAway = error instanceof RootKeyUnreachable || error instanceof RootKeyDenied;
-      throw isAway ? unavailable("the root key's holder does not unwrap the tenant's keys") : error;
+      throw isAway
+        ? unavailable("the root key's holder refused to unwrap the tenant's keys, or is unreachable")
+        : error;
     }
   }
 
@@ -118,7 +120,7 @@ export class Keyring implements TenantKeySource {
       tx.query(wrappingRootKey, "wrapping"),
     );
     const root = rootKeyId === undefined ? undefined : await this.#roots.find(rootKeyId);
-    if (!root) throw unavailable("the root key that wraps new keys is not at hand");
+    if (!root) throw unavailable("the current root key is not configured on this server");
     const made = await Promise.all(missing.map((purpose) => generateTenantKey(root, tenantId, purpose, 1)));
     return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       // If the root key was replaced meanwhile, new keys under the old one could be lost with it.

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { isRole, type Role } from "../access/role.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { Page } from "../base/page.js";
@@ -45,7 +45,7 @@ export async function listMembers(
   listing: MemberListing,
 ): Promise<Page<Member>> {
   const { items, total } = await tx.query(listMemberRows, listing);
-  writeLog(tx, logEntry(actorOf(caller), "member", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "member", ANY_ENTITY_ID, "list"));
   return { items: items.map((row) => memberOf(keys, tx.tenantId, row)), total };
 }
 
@@ -58,7 +58,7 @@ export async function getOwner(tx: Transaction, caller: Caller, keys: TenantKeys
 }
 
 /** Changes a member's role. The owner's role is fixed. */
-export async function changeRole(
+export async function updateMember(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
@@ -84,7 +84,7 @@ export async function changeRole(
  * Deletes a member with every invitation of its address, so the member cannot rejoin by an old link, and ends its
  * sign-ins.
  */
-export async function removeMember(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
+export async function deleteMember(tx: OrdinaryTransaction, caller: Caller, id: Uuid): Promise<void> {
   const row = await lockMember(tx, id);
   if (!row) throw notFound("member");
   requireOther(caller, id);

@@ -3,7 +3,7 @@ import type { TenantId, Uuid } from "../base/ids.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { MailTransport, Message, SendResult } from "../mail/transport.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { claimMessages, deleteMessage, type MessageRow, postponeMessage } from "../store/jobs/outbox.js";
 import { addLink } from "../store/people/invitation-links.js";
 import { readTenant } from "../store/tenancy/tenants.js";
@@ -28,7 +28,7 @@ const FIRST_DELAY_MS = 2_000;
  * The longest delay between attempts while a mail server is unavailable. Attempts continue for as long as the
  * invitation lasts.
  */
-const LONGEST_DELAY_MS = 15 * 60_000;
+const MAX_DELAY_MS = 15 * 60_000;
 
 /**
  * Sends the messages in the outbox. A message is sent at least once: if its replica dies between sending and recording
@@ -83,10 +83,10 @@ export class Outbox {
   async #settle(tenantId: TenantId, { id, claim, attempts }: MessageRow, result: SendResult): Promise<void> {
     await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => {
       if (result === "sent" || result === "refused") return tx.enqueue(deleteMessage, { id, claim });
-      const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, LONGEST_DELAY_MS);
+      const delay = Math.min(FIRST_DELAY_MS * 2 ** attempts, MAX_DELAY_MS);
       const due = new Date(tx.now.getTime() + delay);
       tx.enqueue(postponeMessage, { id, claim, attempts: attempts + 1, due_at: due });
-      noteDue(tx, { kind: "mail", at: due });
+      scheduleDue(tx, { kind: "mail", at: due });
     });
   }
 }

@@ -1,4 +1,4 @@
-import { OPERATOR } from "../audit/audit-context.js";
+import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { setIncludedTokens } from "../store/tenancy/tenants.js";
@@ -11,6 +11,6 @@ import type { Transaction } from "../store/transactions/transaction.js";
 export async function setIncludedMonthlyTokens(tx: Transaction, included: number | null): Promise<boolean> {
   const isThere = await tx.query(setIncludedTokens, included);
   if (isThere)
-    writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update", { remark: "plan", context: OPERATOR }));
+    writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "update", { remark: "plan", context: OPERATOR_CONTEXT }));
   return isThere;
 }

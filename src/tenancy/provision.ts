@@ -1,13 +1,13 @@
 import { prepareApplication } from "../access/applications.js";
 import { mayHold, PERMISSIONS } from "../access/permissions.js";
-import { firstEnd } from "../audit/chain.js";
+import { firstHead } from "../audit/chain.js";
 import { logEntry } from "../audit/log-entry.js";
 import { newTenantId, newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import type { RootKey } from "../crypto/root-key.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { generateTenantKeys, unwrapTenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { moveChainEnd } from "../store/audit/audit-seals.js";
+import { moveChainHead } from "../store/audit/audit-seals.js";
 import type { Database } from "../store/database.js";
 import { insertMember } from "../store/people/members.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
@@ -67,7 +67,7 @@ export async function provisionTenant(
     });
     // An attacker who deletes a tenant's seals must also delete the end of its chain, and a tenant without a chain end
     // is detected.
-    tx.enqueue(moveChainEnd, { before: undefined, end: firstEnd(keys, tenantId) });
+    tx.enqueue(moveChainHead, { before: undefined, end: firstHead(keys, tenantId) });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
     writeLog(tx, logEntry(undefined, "member", memberId, "create"));
     return makeApplication(tx);

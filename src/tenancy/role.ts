@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { ROLES, type Role } from "../access/role.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { invalid } from "../base/fault.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -20,6 +20,6 @@ export function requireGivenRole(text: string): Role {
 }
 
 export async function namesOfRoles(tx: Transaction, caller: Caller): Promise<readonly Role[]> {
-  writeLog(tx, logEntry(actorOf(caller), "role", ALL, "list"));
+  writeLog(tx, logEntry(actorOf(caller), "role", ANY_ENTITY_ID, "list"));
   return ROLES;
 }

@@ -1,6 +1,6 @@
-import { OPERATOR } from "../audit/audit-context.js";
+import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
-import { type TenantId, VAULT } from "../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
 import { createCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
@@ -9,7 +9,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Sql } from "../store/postgres/connect.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
-import { forgetRootKey, listRootKeys, supersedeRootKeys } from "../store/tenancy/root-keys.js";
+import { deleteRetiredRootKey, listRootKeys, supersedeRootKeys } from "../store/tenancy/root-keys.js";
 import {
   listTenantKeys,
   type Rewrapping,
@@ -116,7 +116,7 @@ async function rewrapAll(parts: RootRotationParts, rootKey: RootKey, generation:
     rewrapped += done.rewrapped;
     broken.push(...done.broken);
   };
-  await rewrapAllOf(VAULT);
+  await rewrapAllOf(VAULT_TENANT_ID);
   let after: TenantId | undefined;
   for (;;) {
     const tenants = await listTenantIds(parts.owner, after);
@@ -139,8 +139,8 @@ async function rewrapTenant(
   if (rewrapped.length > 0) {
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
       for (const row of rewrapped) tx.enqueue(rewrapTenantKeyRow, row);
-      const details = { remark: "root key replaced", context: OPERATOR };
-      if (tenantId !== VAULT) writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", details));
+      const details = { remark: "root key replaced", context: OPERATOR_CONTEXT };
+      if (tenantId !== VAULT_TENANT_ID) writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", details));
     });
   }
   return { rewrapped: rewrapped.length, broken: results.filter((result) => "rootKeyId" in result) };
@@ -175,7 +175,7 @@ async function retireAll({ owner, rootKeys, say }: RootRotationParts, broken: re
       continue;
     }
     const place = holder.kind === "file" ? await retireFromKeyFile(holder.path, id) : undefined;
-    await forgetRootKey(owner, id);
+    await deleteRetiredRootKey(owner, id);
     say(
       place
         ? `The old root key ${id} was moved to ${place}. Backups of the database from before need it: keep it with them, and delete it here.`

@@ -1,4 +1,4 @@
-import { OPERATOR } from "../audit/audit-context.js";
+import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
@@ -7,7 +7,7 @@ import type { RootKeys } from "../crypto/root-keys.js";
 import { generateTenantKey, ROTATED_PURPOSES, unwrapKeyVersions } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import {
   deleteRetiredTenantKey,
@@ -102,8 +102,11 @@ async function tryToBegin(
       tx.enqueue(insertTenantKey, { purpose, version, wrapped: Buffer.from(bytes), root_key_id: rootKeyId, state });
     }
     if (older.bindsFrom === undefined) await sealAccess(tx, { data });
-    noteDue(tx, { kind: "key_rotation", at: tx.now });
-    writeLog(tx, logEntry(undefined, "tenant", tenantId, "update", { remark: "keys rotated", context: OPERATOR }));
+    scheduleDue(tx, { kind: "key_rotation", at: tx.now });
+    writeLog(
+      tx,
+      logEntry(undefined, "tenant", tenantId, "update", { remark: "keys rotated", context: OPERATOR_CONTEXT }),
+    );
     return "begun";
   });
 }
@@ -114,7 +117,7 @@ async function wrappingKey(database: Database, rootKeys: Pick<RootKeys, "find">,
   const rootKey = id === undefined ? undefined : await rootKeys.find(id);
   if (rootKey) return rootKey;
   throw new DatabaseSetupError(
-    `The root key was replaced by ${id}, which is not at hand here. Put its file in place, or set what names it, and run this again.`,
+    `The root key was replaced by ${id}, which is not configured here. Put its file in place, or set what names it, and run this again.`,
   );
 }
 

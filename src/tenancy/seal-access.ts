@@ -1,12 +1,12 @@
-import { keyProof, sealedRights, sealSessionColumns } from "../access/sealed-rights.js";
+import { keyIssuanceSeal, sealedRights, sealSessionColumns } from "../access/sealed-rights.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   lockUnsealedApplications,
   lockUnsealedKeys,
   lockUnsealedSessions,
-  putDefinition,
-  putProof,
-  putSessionRights,
+  sealApplicationDefinition,
+  sealKeyProof,
+  sealSessionRights,
 } from "../store/access/unsealed-access.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 
@@ -23,10 +23,11 @@ export async function sealAccess(tx: Transaction, keys: Pick<TenantKeys, "data">
     tx.query(lockUnsealedSessions, "all"),
   ]);
   for (const row of applications) {
-    tx.enqueue(putDefinition, { id: row.id, type: row.type, ...sealedRights(keys, tenantId, row, row) });
+    tx.enqueue(sealApplicationDefinition, { id: row.id, type: row.type, ...sealedRights(keys, tenantId, row, row) });
   }
-  for (const row of applicationKeys) tx.enqueue(putProof, { id: row.id, proof: keyProof(keys, tenantId, row) });
+  for (const row of applicationKeys)
+    tx.enqueue(sealKeyProof, { id: row.id, proof: keyIssuanceSeal(keys, tenantId, row) });
   for (const row of sessions) {
-    tx.enqueue(putSessionRights, { id: row.id, rights: sealSessionColumns(keys, tenantId, row, row) });
+    tx.enqueue(sealSessionRights, { id: row.id, rights: sealSessionColumns(keys, tenantId, row, row) });
   }
 }

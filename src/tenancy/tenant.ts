@@ -1,11 +1,11 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
-import { mayGiveAnyRights } from "../access/role-rights.js";
+import { canGrantAnyPermission } from "../access/role-rights.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { lockTenant, readTenant, type TenantRow, updateTenant } from "../store/tenancy/tenants.js";
+import { lockTenant, readTenant, type TenantRow, updateTenantRow } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { mergeSettings } from "./settings.js";
 
@@ -27,7 +27,7 @@ export async function getTenant(tx: Transaction, caller: Caller): Promise<Tenant
  * @throws {Denied} reason_required for switching `require_reveal_reason` off without a reason.
  * @throws {Fault} second_factor_required if a person without one lets people see values in the clear.
  */
-export async function changeTenant(
+export async function updateTenant(
   tx: OrdinaryTransaction,
   caller: Caller,
   name: string,
@@ -40,7 +40,7 @@ export async function changeTenant(
   const merged = mergeSettings(before, settings);
   if (before.require_reveal_reason && !merged.require_reveal_reason) requireReasonToStopAsking(caller);
   if (merged.reveal_to_people && !before.reveal_to_people) requireMayAllowReveal(caller);
-  tx.enqueue(updateTenant, { name, settings: { ...merged }, modified_by: modifiedBy });
+  tx.enqueue(updateTenantRow, { name, settings: { ...merged }, modified_by: modifiedBy });
   const remark = remarkOn(before, merged);
   writeLog(tx, logEntry(actorOf(caller), "tenant", tx.tenantId, "update", remark === undefined ? {} : { remark }));
   return { row: { ...row, name, modified_by: modifiedBy, modified_at: tx.now }, settings: merged };
@@ -57,7 +57,7 @@ function remarkOn(before: TenantSettings, after: TenantSettings): string | undef
 
 /** Otherwise a stolen sign-in could open the way to values by itself. */
 function requireMayAllowReveal(caller: Caller): void {
-  if (mayGiveAnyRights(caller)) return;
-  const text = "Allowing people to see values in the clear needs a second factor: prove it with a passkey.";
+  if (canGrantAnyPermission(caller)) return;
+  const text = "Allowing people to see values in the clear needs a second factor: confirm with a passkey.";
   throw new Fault("second_factor_required", text);
 }

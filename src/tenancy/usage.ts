@@ -1,5 +1,5 @@
 import { actorOf, type Caller } from "../access/caller.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { monthOf } from "../base/month.js";
 import { writeLog } from "../store/audit/audit-logs.js";
@@ -24,7 +24,7 @@ export async function readUsage(tx: Transaction, caller: Caller): Promise<Usage>
     tx.query(activeInMonth, monthOf(tx.now)),
   ]);
   if (!tenant) throw notFound("tenant");
-  writeLog(tx, logEntry(actorOf(caller), "report", ALL, "read"));
+  writeLog(tx, logEntry(actorOf(caller), "report", ANY_ENTITY_ID, "read"));
   return {
     byType: byType.filter(({ n, last_created_at }) => n > 0 || last_created_at !== null),
     monthlyActive,

@@ -12,7 +12,7 @@ export function isFirstUse(tx: Transaction, activeMonth: string): boolean {
  * Counts a read or used token as active in this month, once. Only the first touch in a month writes, because the row
  * that was read contains the month.
  */
-export async function touch(tx: Transaction, id: string, activeMonth: string): Promise<void> {
+export async function countMonthlyActivity(tx: Transaction, id: string, activeMonth: string): Promise<void> {
   if (!isFirstUse(tx, activeMonth)) return;
   const month = monthOf(tx.now);
   if (await markTokenActive(tx, id, month)) countActiveToken(tx, month);

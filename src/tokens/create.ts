@@ -6,9 +6,9 @@ import { newUuid } from "../base/ids.js";
 import { monthOf } from "../base/month.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { countActiveToken, countToken } from "../store/tokens/token-counts.js";
-import { putCvc } from "../store/tokens/token-cvc.js";
+import { upsertCvc } from "../store/tokens/token-cvc.js";
 import { insertTerm } from "../store/tokens/token-terms.js";
 import {
   findConflictingTokens,
@@ -18,16 +18,16 @@ import {
   type TokenRowWithCvc,
 } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { touch } from "./activity.js";
+import { countMonthlyActivity } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";
 import { openToken, sealCvc, sealToken, splitCvc, textOf } from "./sealing.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
-import { forWriteAnswer, outlineOf, type Showing, type TokenView, viewOf } from "./view.js";
+import { referenceOnlyView, type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
 
-/** PCI DSS 3.3.1 forbids keeping a verification code. The specification allows one hour. */
+/** PCI DSS 3.3.1 forbids keeping a verification code after authorization; an hour is enough to authorize (decision 0014). */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 
 /** An expired token may be in the way until a sweep removes it. It is removed here, and the insert is retried. */
@@ -35,7 +35,7 @@ const INSERT_TRIES = 8;
 
 /**
  * Stores a prepared token with its companion rows, or finds the existing token that it duplicates.
- * @returns the token as the answer shows it: see {@link forWriteAnswer}.
+ * @returns the token as the answer shows it: see {@link writeResponseTransform}.
  */
 export async function createToken(
   tx: Transaction,
@@ -59,7 +59,7 @@ export async function createToken(
       return outcome;
     }
     writeCompanions(tx, caller, keys, prepared, row, cvc);
-    const view = viewOf(tx.tenantId, madeOf(caller, prepared, row), forWriteAnswer(transform), showing);
+    const view = viewOf(tx.tenantId, madeOf(caller, prepared, row), writeResponseTransform(transform), showing);
     return { ...view, deduplicated: false };
   }
   throw new Fault("conflict", "Tokens of the same id or content keep being created. Try again.");
@@ -140,7 +140,7 @@ function writeCompanions(
     insertTerm(tx, term);
   }
   if (cvc !== undefined) writeCvc(tx, keys, id, cvc);
-  if (expiry) noteDue(tx, { kind: "token", at: expiry.at });
+  if (expiry) scheduleDue(tx, { kind: "token", at: expiry.at });
   countToken(tx, { type: type.name, change: 1, createdAt });
   countActiveToken(tx, row.active_month);
   writeLog(tx, logEntry(actorOf(caller), entityTypeOf(type), id, "create"));
@@ -149,8 +149,8 @@ function writeCompanions(
 /** Stores a card's verification code for one hour. */
 export function writeCvc(tx: Transaction, keys: TenantKeys, tokenId: string, cvc: string): void {
   const dueAt = new Date(tx.now.getTime() + CVC_LIFETIME_MS);
-  putCvc(tx, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
-  noteDue(tx, { kind: "cvc", at: dueAt });
+  upsertCvc(tx, { token_id: tokenId, code: sealCvc(keys, tx.tenantId, tokenId, cvc), due_at: dueAt });
+  scheduleDue(tx, { kind: "cvc", at: dueAt });
 }
 
 /** Resolves a conflict with a stored token: its duplicate, one with the same id, or one that has expired. */
@@ -191,9 +191,9 @@ export async function dedupeOnto(
     tx,
     logEntry(actorOf(caller), entityTypeOf(token.type), token.id, transform ? "read" : "create", "deduplicated"),
   );
-  if (transform) await touch(tx, token.id, duplicate.active_month);
+  if (transform) await countMonthlyActivity(tx, token.id, duplicate.active_month);
   const view = transform
-    ? viewOf(tx.tenantId, token, forWriteAnswer(transform), showing)
-    : outlineOf(tx.tenantId, token);
+    ? viewOf(tx.tenantId, token, writeResponseTransform(transform), showing)
+    : referenceOnlyView(tx.tenantId, token);
   return { ...view, deduplicated: true };
 }

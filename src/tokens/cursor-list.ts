@@ -4,7 +4,7 @@ import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/tokens/token-keys.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { fitsFilter, logListing, readable } from "./list.js";
+import { findVisibleTokens, logListing, recheckFilter } from "./list.js";
 import type { ReadableToken } from "./read.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 
@@ -39,8 +39,8 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     });
     const shown = found.slice(0, size);
     const ids = shown.map(({ id }) => id);
-    const read = await readable(tx, query, ids);
-    const items = read.filter((token) => fitsFilter(query, token));
+    const read = await findVisibleTokens(tx, query, ids);
+    const items = read.filter((token) => recheckFilter(query, token));
     await logListing(tx, query, items);
     const last = shown.at(-1);
     const hasMore = found.length > size && last !== undefined;
@@ -55,7 +55,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
  * Denies a request for a named container that no rule of the caller covers, instead of showing it empty.
  * @throws {Denied}.
  */
-export function requireTouchedContainer({ caller, permission }: TokenQuery, container: string): void {
+export function requireContainerInScope({ caller, permission }: TokenQuery, container: string): void {
   const path = parseContainer(container.endsWith("/*") ? container.slice(0, -1) : container, "container");
   const touches = caller.grant.layers.every(
     (layer) =>

@@ -15,7 +15,7 @@ import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { touch } from "./activity.js";
+import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
 import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
@@ -86,7 +86,7 @@ export async function findTokensAs(
     requireReason(granted.caller, permission, transform, { id: row.id, containers, entityType });
     writeLog(tx, logEntry(actorOf(granted.caller), entityType, row.id, operation, { transform }));
   }
-  await Promise.all(found.map(({ row }) => touch(tx, row.id, row.active_month)));
+  await Promise.all(found.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
   return granted;
 }
 
@@ -158,7 +158,7 @@ function tooLarge(): Fault {
   return new Fault("validation_failed", detail, { fields: {} });
 }
 
-/** The message is documented in the published API (api-facts 7.3). */
+/** The message that published clients document, see docs/proxies.md. */
 function unknownTokens(ids: readonly string[]): Fault {
   return new Fault("validation_failed", `Failed to detokenize some tokens: ${ids.join(", ")}. Tokens were not found.`, {
     fields: {},

@@ -1,14 +1,14 @@
 import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { requireReason } from "../access/reveal-reason.js";
-import { ALL, logEntry } from "../audit/log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid } from "../base/fault.js";
 import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { touch } from "./activity.js";
+import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
@@ -42,8 +42,8 @@ async function listByIds(
   ids: readonly string[],
   page: PageRequest,
 ): Promise<Page<ReadableToken>> {
-  const found = await readable(tx, query, [...new Set(ids)]);
-  const all = found.filter((token) => fitsFilter(query, token));
+  const found = await findVisibleTokens(tx, query, [...new Set(ids)]);
+  const all = found.filter((token) => recheckFilter(query, token));
   all.sort((a, b) => compareKeys(b.row, a.row));
   const offset = offsetOf(page);
   return { items: all.slice(offset, offset + page.size), total: all.length };
@@ -58,7 +58,7 @@ async function listMatches(
   const scopes = visibleScopes(query.caller.grant, query.permission, query.keys);
   const { total, keys } = await findMatches(tx, conjunctions, scopes, page);
   const ids = keys.map(({ id }) => id);
-  const items = await readable(tx, query, ids);
+  const items = await findVisibleTokens(tx, query, ids);
   return { items, total };
 }
 
@@ -79,7 +79,7 @@ async function listByKeys(
   const end = keys.at(-1);
   if (end && keys.length === page.size) memory.rememberEnd(list, page.size, page.page, end);
   const ids = keys.map(({ id }) => id);
-  const items = await readable(tx, query, ids);
+  const items = await findVisibleTokens(tx, query, ids);
   return { items, total };
 }
 
@@ -157,7 +157,7 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
 }
 
 /** The tokens with these ids that the caller may see, in this order. */
-export async function readable(
+export async function findVisibleTokens(
   tx: Transaction,
   { caller, permission, requestMemory }: TokenQuery,
   ids: readonly string[],
@@ -176,7 +176,7 @@ function tooLargePage(): Fault {
 }
 
 /** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
-export function fitsFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
+export function recheckFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
   if (filter.types && !filter.types.includes(row.type)) return false;
   const pairs = [...filter.exactMetadata, ...(filter.ids ? filter.metadata : [])];
   if (pairs.length === 0) return true;
@@ -198,7 +198,7 @@ export async function logListing(
   shown: readonly ReadableToken[],
 ): Promise<void> {
   const actor = actorOf(caller);
-  writeLog(tx, logEntry(actor, "token", ALL, permission === "token:search" ? "search" : "list"));
+  writeLog(tx, logEntry(actor, "token", ANY_ENTITY_ID, permission === "token:search" ? "search" : "list"));
   const revealed = shown.filter(({ transform }) => transform === "reveal");
   for (const { row, transform } of revealed) {
     const entityType = entityTypeOf(tokenType(row.type));
@@ -206,7 +206,7 @@ export async function logListing(
     requireReason(caller, permission, transform, { id: row.id, containers, entityType });
     writeLog(tx, logEntry(actor, entityType, row.id, "read", { transform }));
   }
-  await Promise.all(revealed.map(({ row }) => touch(tx, row.id, row.active_month)));
+  await Promise.all(revealed.map(({ row }) => countMonthlyActivity(tx, row.id, row.active_month)));
 }
 
 /** The same text for the same list with the same rights. */

@@ -78,9 +78,8 @@ export function applyPatch(
 }
 
 /**
- * Whether an author's expressions may use a value that the author did not send. A back end's key may, as the
- * specification says of patched masks. A page's key is public, a person sees no value in the clear, and a rule with
- * `redact` forbids it.
+ * Whether an author's expressions may use a value that the author did not send. A back end's key may (decision 0016). A
+ * page's key is public, a person sees no value in the clear, and a rule with `redact` forbids it.
  */
 function mayUseValue({ principal, transform }: PatchAuthor): boolean {
   if (principal.kind === "person") return false;
@@ -101,7 +100,7 @@ export function patchedContainers({ type, containers }: Token, patch: TokenPatch
 }
 
 /** @throws {Fault} validation_failed naming an immutable field that was sent with another value. */
-export function requireFixed(tenantId: TenantId, { type }: Token, { fixed }: TokenPatch): void {
+export function requireImmutableUnchanged(tenantId: TenantId, { type }: Token, { fixed }: TokenPatch): void {
   const isChanged = (sent: string | null | undefined, own: string) => sent !== undefined && sent !== own;
   if (isChanged(fixed?.type, type.name)) throw invalid("type", "cannot be changed");
   if (isChanged(fixed?.tenantId, tenantId)) throw invalid("tenant_id", "cannot be changed");

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import type { TokenPlace } from "../access/grant.js";
+import type { AccessTarget } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
@@ -11,7 +11,7 @@ import { entityTypeOf } from "./entity.js";
 import { tokenType } from "./types/registry.js";
 
 /** Finds what access rules check of a token, for a caller who may read the token. Its value stays sealed. */
-export async function placeOfToken(tx: Transaction, caller: Caller, id: string): Promise<TokenPlace> {
+export async function accessTargetOf(tx: Transaction, caller: Caller, id: string): Promise<AccessTarget> {
   const row = await findToken(tx, id);
   if (!row) throw notFound("token");
   const entityType = entityTypeOf(tokenType(row.type));

@@ -35,7 +35,7 @@ export interface PreparedToken {
   readonly type: TokenType;
   readonly idChoice: IdChoice;
   readonly data: Sensitive<Json>;
-  /** The text to seal, if it was written ahead: see {@link writeAhead}. */
+  /** The text to seal, if it was written ahead: see {@link serializePayload}. */
   readonly text?: Sensitive<Buffer>;
   readonly attributes: TokenAttributes;
   readonly containers: readonly ContainerPath[];
@@ -89,14 +89,14 @@ export async function prepareLargeToken(
   await yieldToEventLoop(bodyBytes);
   const prepared = prepareToken(caller, keys, draft, now);
   await yieldToEventLoop(bodyBytes);
-  return writeAhead(prepared);
+  return serializePayload(prepared);
 }
 
 /**
  * Writes the text to seal before the token's transaction: shared with other requests, it cannot yield between two steps
  * on a large token. Yields afterwards.
  */
-export async function writeAhead(prepared: PreparedToken): Promise<PreparedToken> {
+export async function serializePayload(prepared: PreparedToken): Promise<PreparedToken> {
   const { data } = splitCvc(prepared.type.name, prepared.data.reveal());
   const text = textOf(data);
   await yieldToEventLoop(text.length);

@@ -13,7 +13,7 @@ import { canFindLogged, findTokenLogged, loggedTokenQuery } from "../store/audit
 import { type BoundedRead, findBoundedToken, isLargeToken, type LargeToken } from "../store/tokens/bounded-reads.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { isFirstUse, touch } from "./activity.js";
+import { countMonthlyActivity, isFirstUse } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
 import { tokenType, tokenTypes } from "./types/registry.js";
@@ -62,7 +62,7 @@ export async function readToken(
   if (!transform) throw denied(caller, "token:read", entityType, id);
   requireReason(caller, "token:read", transform, { ...place, entityType });
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", { transform }));
-  await touch(tx, id, row.active_month);
+  await countMonthlyActivity(tx, id, row.active_month);
   return { row, transform, isFirstUse: false };
 }
 

@@ -1,7 +1,7 @@
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import type { TokenPlace } from "../access/grant.js";
+import type { AccessTarget } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -10,7 +10,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
-import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
+import { type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
 
 /** The stored part of a token in an earlier answer, without its value. */
 export interface KeptToken {
@@ -47,7 +47,7 @@ export async function findReplayedToken(
   const found = await findToken(tx, kept.id);
   // The id may belong to another token by now.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
-  const place: TokenPlace = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
+  const place: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
   const entityType = entityTypeOf(tokenType(row?.type ?? kept.type));
   const right =
     permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
@@ -70,7 +70,7 @@ export function showReplayedToken(
   { row, transform }: ReplayedToken,
   showing: Showing,
 ): TokenView {
-  return viewOf(tenantId, openToken(keys, tenantId, { ...row, cvc: null }), forWriteAnswer(transform), showing);
+  return viewOf(tenantId, openToken(keys, tenantId, { ...row, cvc: null }), writeResponseTransform(transform), showing);
 }
 
 /**

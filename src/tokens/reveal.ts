@@ -1,5 +1,5 @@
 import type { Caller } from "../access/caller.js";
-import { revealing } from "../access/role-rights.js";
+import { withRevealGrant } from "../access/role-rights.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { BoundedRead, LargeToken } from "../store/tokens/bounded-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -12,7 +12,7 @@ import { type Showing, type TokenView, withoutCvc } from "./view.js";
  * @throws {Fault} permission_denied unless the tenant's setting allows it; reason_required without a reason.
  */
 export function readForReveal(tx: Transaction, caller: Caller, read: BoundedRead): Promise<ReadToken | LargeToken> {
-  return readToken(tx, revealing(caller), read);
+  return readToken(tx, withRevealGrant(caller), read);
 }
 
 /** Opens and shows it, without the verification code of a card. */

@@ -1,10 +1,10 @@
 import { storedContainer } from "../access/container.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { boundTo, open, type SealedPlace, seal } from "../crypto/sealed.js";
+import { encodeAad, open, type SealContext, seal } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { BOUND_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { TokenRow, TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
@@ -26,7 +26,7 @@ export function splitCvc(type: string, data: Json): SplitData {
 }
 
 /** The plain columns that a token's sealed values are bound to. */
-export type BoundRow = Pick<TokenRow, "id" | (typeof BOUND_COLUMNS.tokens)[number]>;
+export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
 
 /**
  * The sealed columns of a token's row: its data and its attributes.
@@ -40,7 +40,7 @@ export function sealToken(
   attributes: TokenAttributes,
   indexValues: readonly string[],
 ): Pick<TokenRow, "data" | "attributes"> {
-  const bound = boundTo(row, BOUND_COLUMNS.tokens);
+  const bound = encodeAad(row, AAD_COLUMNS.tokens);
   const written = writeAttributes(attributes, indexValues);
   const sealPart = (field: string, part: Buffer) => seal(keys.data, { tenantId, entity: row.id, field, bound }, part);
   return { data: sealPart("data", text), attributes: written && sealPart("attributes", textOf(written)) };
@@ -76,7 +76,7 @@ function writeAttributes(
 
 /** Opens a stored token, with its verification code if it still exists. */
 export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | TokenRowWithCvc): Token {
-  const bound = boundTo(row, BOUND_COLUMNS.tokens);
+  const bound = encodeAad(row, AAD_COLUMNS.tokens);
   const place = { tenantId, entity: row.id, bound };
   const data: Json = JSON.parse(open(keys.data, { ...place, field: "data" }, row.data).toString());
   const code = "cvc" in row ? row.cvc : null;
@@ -103,7 +103,7 @@ export function openToken(keys: TenantKeys, tenantId: TenantId, row: TokenRow | 
 
 function openAttributes(
   keys: TenantKeys,
-  place: SealedPlace,
+  place: SealContext,
   row: TokenRow,
 ): Pick<Token, "attributes" | "indexValues"> {
   if (!row.attributes) return { attributes: {}, indexValues: undefined };
@@ -124,6 +124,6 @@ function textsOf(object: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, String(value)]));
 }
 
-function cvcPlace(tenantId: TenantId, tokenId: string): SealedPlace {
+function cvcPlace(tenantId: TenantId, tokenId: string): SealContext {
   return { tenantId, entity: tokenId, field: "cvc" };
 }

@@ -144,7 +144,7 @@ export function cursorFilter(keys: TenantKeys, fields: CursorFilterFields, place
   };
 }
 
-/** POST /v2/tokens/search: `container:`, `type:`, `fingerprint:`, `metadata.` and `data:` (api-facts 5.8). */
+/** POST /v2/tokens/search: `container:`, `type:`, `fingerprint:`, `metadata.` and `data:`. */
 export function cursorSearchFields(query: string): CursorFilterFields {
   const expression = parseSearchQuery(query);
   const terms = (expression?.kind === "all" ? expression.of : expression ? [expression] : []).map(plainTerm);

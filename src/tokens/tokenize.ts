@@ -9,7 +9,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { createToken } from "./create.js";
 import { readDraft } from "./draft.js";
 import { entityTypeOf } from "./entity.js";
-import { atPlace, movedTo, type PreparedToken, prepareToken, writeAhead } from "./prepare.js";
+import { atPlace, movedTo, type PreparedToken, prepareToken, serializePayload } from "./prepare.js";
 import type { TokenDraft } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import type { TokenView } from "./view.js";
@@ -81,10 +81,10 @@ export function planTokenize(caller: Caller, keys: TenantKeys, body: Json, now: 
   return { items, assemble: (views, show) => assemble(root, views, show) };
 }
 
-/** The tokens of a plan with their texts to seal: see {@link writeAhead}. Yields between large tokens. */
-export async function writeAllAhead(items: readonly PlannedToken[]): Promise<PlannedToken[]> {
+/** The tokens of a plan with their texts to seal: see {@link serializePayload}. Yields between large tokens. */
+export async function serializePayloads(items: readonly PlannedToken[]): Promise<PlannedToken[]> {
   const written: PlannedToken[] = [];
-  for (const { place, prepared } of items) written.push({ place, prepared: await writeAhead(prepared) });
+  for (const { place, prepared } of items) written.push({ place, prepared: await serializePayload(prepared) });
   return written;
 }
 

@@ -8,7 +8,7 @@ import { notFound } from "../base/fault.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { deleteCvc } from "../store/tokens/token-cvc.js";
 import { deleteTerm, insertTerm, type TermRow } from "../store/tokens/token-terms.js";
 import {
@@ -16,21 +16,21 @@ import {
   lockToken,
   type TokenRow,
   type TokenRowWithCvc,
-  updateToken,
+  updateTokenRow,
 } from "../store/tokens/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
-import { touch } from "./activity.js";
+import { countMonthlyActivity } from "./activity.js";
 import { dedupeOnto, writeCvc } from "./create.js";
 import { expiryEntry, removeToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, patchedContainers, requireFixed } from "./patch.js";
+import { applyPatch, type PatchedToken, patchedContainers, requireImmutableUnchanged } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealToken, splitCvc, textOf } from "./sealing.js";
 import { requireStorable } from "./stored-size.js";
 import { termsOf } from "./terms.js";
 import type { Token } from "./token.js";
 import type { TokenPatch } from "./token-patch.js";
-import { forWriteAnswer, type Showing, type TokenView, viewOf } from "./view.js";
+import { type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
 
 export interface PatchSizes {
   /** Size of the request. */
@@ -43,7 +43,7 @@ export interface PatchSizes {
  * Patches a token. If the patch would make it a duplicate of another token, returns that one and changes nothing.
  * @throws {Fault} not_found, validation_failed; {Denied}.
  */
-export async function patchToken(
+export async function updateToken(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
@@ -60,8 +60,8 @@ export async function patchToken(
   const entityType = entityTypeOf(token.type);
   const transform = transformOf(caller, token, patch);
   if (!transform) throw denied(caller, "token:update", entityType, id);
-  requireFixed(tx.tenantId, token, patch);
-  const shown = forWriteAnswer(transform);
+  requireImmutableUnchanged(tx.tenantId, token, patch);
+  const shown = writeResponseTransform(transform);
   const { settings, principal } = caller;
   const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
   await yieldToEventLoop(bytes);
@@ -75,9 +75,9 @@ export async function patchToken(
   await yieldToEventLoop(bytes);
   requireSizes(token, patch, patched, text, mostBytes);
   await yieldToEventLoop(bytes);
-  updateToken(tx, changeOf(tx, caller, keys, row, patched, text));
+  updateTokenRow(tx, changeOf(tx, caller, keys, row, patched, text));
   rewriteCompanions(tx, keys, token, patched);
-  await touch(tx, id, row.active_month);
+  await countMonthlyActivity(tx, id, row.active_month);
   const { cvc: _, ...changed } = patched;
   const modified = { modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
   return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
@@ -184,7 +184,7 @@ function rewriteCompanions(tx: Transaction, keys: TenantKeys, token: Token, patc
   if (patched.cvc === null) deleteCvc(tx, id);
   else if (patched.cvc !== undefined) writeCvc(tx, keys, id, patched.cvc);
   if (patched.expiry && patched.expiry.text !== token.expiry?.text)
-    noteDue(tx, { kind: "token", at: patched.expiry.at });
+    scheduleDue(tx, { kind: "token", at: patched.expiry.at });
 }
 
 /** The terms of `candidates` that are missing in `others`. */

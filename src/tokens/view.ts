@@ -45,16 +45,16 @@ export interface Showing {
 }
 
 /**
- * The transform of a token in the answer of a create, PATCH or tokenize: masked even if the rule reveals
- * (specification, Token: "on create and update responses the data is returned masked"), redacted if the rule redacts.
+ * The transform of a token in the answer of a create, PATCH or tokenize: masked even if the rule reveals,
+ * redacted if the rule redacts.
  */
-export function forWriteAnswer(granted: Transform): Transform {
+export function writeResponseTransform(granted: Transform): Transform {
   return stricterTransform(granted, "mask");
 }
 
 /**
  * Shows a token under a transform: the value, the evaluated mask (nothing if there is no mask), or no data. `mask` is
- * the definition; for a card without its own mask it is the evaluated mask, as the specification says. An untrusted
+ * the definition; for a card without its own mask it is the evaluated mask. An untrusted
  * mask shows nothing of the value.
  */
 export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
@@ -94,8 +94,8 @@ export function viewOf(tenantId: TenantId, token: Token, transform: Transform, s
   };
 }
 
-/** A token that a caller encounters without the right to read it: enough to show that it exists (api-facts 5.3). */
-export function outlineOf(tenantId: TenantId, token: Token): TokenView {
+/** A token that a caller encounters without the right to read it: enough to show that it exists. */
+export function referenceOnlyView(tenantId: TenantId, token: Token): TokenView {
   return {
     id: token.id,
     tenantId,

@@ -106,7 +106,7 @@ function retiredMissing({ holder }: RootKeys, id: string): KeyFileError {
   const place = holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
   const remedy = isFileKeyId(id) ? `Put its line back into ${place}` : `Set ${TRANSIT_BESIDE}`;
   return new KeyFileError(
-    `The root key ${id} still wraps keys of tenants and is not at hand. ${remedy}, then run: cloakroom keys rotate --root`,
+    `The root key ${id} still wraps keys of tenants and is not configured. ${remedy}, then run: cloakroom keys rotate --root`,
   );
 }
 

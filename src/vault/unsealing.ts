@@ -2,7 +2,14 @@ import { join } from "node:path";
 import { LineTooLong, linesOf } from "../base/line-splitter.js";
 import type { RootKey } from "../crypto/root-key.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import { LONGEST_SHARE_LINE, notAShare, readShare, type Share, ShareCollection, ShareError } from "../crypto/shares.js";
+import {
+  MAX_SHARE_LINE_LENGTH,
+  notAShare,
+  readShare,
+  type Share,
+  ShareCollection,
+  ShareError,
+} from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
 import { ConfigError } from "../settings/environment.js";
 
@@ -42,7 +49,7 @@ export class StoppedBeforeUnseal extends Error {
 }
 
 /** sockaddr_un holds 108 bytes on Linux and 104 on macOS, including the terminating zero. */
-const LONGEST_SOCKET_PATH = 103;
+const MAX_SOCKET_PATH_LENGTH = 103;
 
 /**
  * The socket where a sealed server accepts shares.
@@ -50,7 +57,7 @@ const LONGEST_SOCKET_PATH = 103;
  */
 export function unsealSocketOf({ dataDir }: Config): string {
   const path = join(dataDir, "unseal.sock");
-  if (Buffer.byteLength(path) <= LONGEST_SOCKET_PATH) return path;
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH_LENGTH) return path;
   throw new ConfigError(`CLOAKROOM_DATA_DIR is too long for the socket ${path}: give it a shorter path.`);
 }
 
@@ -80,7 +87,7 @@ export async function sharesNeedRestart(needed: readonly KeyInShares[]): Promise
 /** The lines of a file or standard input with shares. @throws {ShareError} if one is too long for a share. */
 export async function* sharesIn(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
   try {
-    yield* linesOf(input, LONGEST_SHARE_LINE);
+    yield* linesOf(input, MAX_SHARE_LINE_LENGTH);
   } catch (error) {
     throw error instanceof LineTooLong ? notAShare() : error;
   }
@@ -100,7 +107,7 @@ function askForShares(needed: KeyInShares): string {
 }
 
 /** Splits of one key whose shares are kept. Beyond this number, the oldest are dropped. */
-const MOST_SPLITTINGS = 16;
+const MAX_SPLITTINGS = 16;
 
 /** A needed root key, with the shares provided so far. */
 class SplitKey {
@@ -131,7 +138,7 @@ class SplitKey {
     this.#collections.set(share.splitId, collection);
     this.#last = collection;
     const [oldest] = this.#collections.keys();
-    if (this.#collections.size > MOST_SPLITTINGS && oldest !== undefined) this.#collections.delete(oldest);
+    if (this.#collections.size > MAX_SPLITTINGS && oldest !== undefined) this.#collections.delete(oldest);
     const key = await collection.add(share);
     if (!key) return;
     if (!(await this.needed.fits(key))) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { applicationOf } from "../../src/access/caller.js";
 import { newKey } from "../../src/access/key-text.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
@@ -27,7 +27,7 @@ const madeUp = (count: number) => Array.from({ length: count }, () => newKey("pv
 /** Outcomes of many requests, each with a key that does not exist. */
 function ask(authenticator: Authenticator, keys: readonly string[]): Promise<string[]> {
   const code = (key: string) =>
-    authenticator.authenticate(key, NO_CONTEXT).then(
+    authenticator.authenticate(key, EMPTY_CONTEXT).then(
       () => "found",
       (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "thrown"),
     );
@@ -51,11 +51,11 @@ describe("made-up keys for a tenant", () => {
 
   it("are not waited for by a key that was good before, even if its rights have changed since", async () => {
     const authenticator = opened();
-    await authenticator.authenticate(tenant.managementKey, NO_CONTEXT);
+    await authenticator.authenticate(tenant.managementKey, EMPTY_CONTEXT);
     authenticator.forget(tenant.managementKey);
     let answered = 0;
     const madeUpRequests = madeUp(1_500).map((key) => ask(authenticator, [key]).then(() => (answered += 1)));
-    await expect(authenticator.authenticate(tenant.managementKey, NO_CONTEXT)).resolves.toMatchObject({ tenantId });
+    await expect(authenticator.authenticate(tenant.managementKey, EMPTY_CONTEXT)).resolves.toMatchObject({ tenantId });
     expect(answered).toBeLessThan(1_000);
     await Promise.all(madeUpRequests);
   });
@@ -71,10 +71,10 @@ describe("a key that was good", () => {
   it("is rejected once it is deleted, even if it is still cached", async () => {
     const authenticator = opened();
     const { key } = await tenant.backEnd();
-    const { id } = applicationOf(await authenticator.authenticate(key, NO_CONTEXT));
+    const { id } = applicationOf(await authenticator.authenticate(key, EMPTY_CONTEXT));
     expect((await tenant.manage("DELETE", `/applications/${id}`)).status).toBe(204);
     authenticator.forget(key);
-    await expect(authenticator.authenticate(key, NO_CONTEXT)).rejects.toMatchObject({ code: "unauthenticated" });
+    await expect(authenticator.authenticate(key, EMPTY_CONTEXT)).rejects.toMatchObject({ code: "unauthenticated" });
     expect(authenticator.tenantOf(key)).toBeUndefined();
   });
 });

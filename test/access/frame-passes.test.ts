@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { FramePasses, parseKeyName } from "../../src/access/frame-passes.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { readConfig } from "../../src/settings/config.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
@@ -35,7 +35,8 @@ async function passFor(passes: FramePasses, key: string): Promise<string | undef
   return issued && `${issued.pass} ${nameOf(key)} ${SHOP}`;
 }
 
-const callerOf = (key: string) => new Authenticator(vault.database, vault.keyring, clock).authenticate(key, NO_CONTEXT);
+const callerOf = (key: string) =>
+  new Authenticator(vault.database, vault.keyring, clock).authenticate(key, EMPTY_CONTEXT);
 
 describe("a frame's pass", () => {
   it("is good for twelve hours, and then says what to do", async () => {

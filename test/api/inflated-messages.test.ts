@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { createVisits } from "../../src/api/browser/visits.js";
 import { CONNECTION_LIMITS } from "../../src/api/connection/connection-limits.js";
-import { createOnePort, type OnePort } from "../../src/api/connection/one-port.js";
+import { createMultiProtocolServer, type MultiProtocolServer } from "../../src/api/connection/multi-protocol-server.js";
 import type { Observation } from "../../src/api/observation/observation.js";
 import type { Pipeline } from "../../src/api/pipeline/pipeline.js";
 import { rpcOptions } from "../../src/api/rpc/rpc-routes.js";
@@ -22,7 +22,7 @@ import { keyProof, withMemory } from "../support/memory.js";
 const MB = 1024 * 1024;
 const budget = new MemoryBudget(5 * MB);
 const free = budget.large.left;
-let port: OnePort;
+let port: MultiProtocolServer;
 let url: string;
 let close: () => Promise<void>;
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
   );
   await app.register(fastifyConnectPlugin, options);
   await app.ready();
-  port = createOnePort(
+  port = createMultiProtocolServer(
     (request, response) => {
       withMemory(request, response, budget);
       if (request.headers["x-crowded"]) takeUpLargePool(response);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { restartChain } from "../../src/audit/restart-chain.js";
 import type { SealParts } from "../../src/audit/seal-log.js";
-import { type TenantId, VAULT } from "../../src/base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 const HOUR = 60 * MINUTE;
@@ -197,7 +197,7 @@ describe("the vault's own chain", () => {
   it("attests each tenant once an hour while rows are written to it", async () => {
     const tenantId = await sealedTenant();
     const entries = async () =>
-      (await ledger.rows(VAULT, `select number from audit_seals where subject = '${tenantId}'`)).length;
+      (await ledger.rows(VAULT_TENANT_ID, `select number from audit_seals where subject = '${tenantId}'`)).length;
     expect(await entries()).toBe(1);
     for (const [minutes, expected] of [
       [30, 1],
@@ -216,31 +216,31 @@ describe("the vault's own chain", () => {
   it.each([
     ["an entry is taken out", "delete from audit_seals where number = (select max(number) - 1 from audit_seals)"],
     ["an entry names another seal", "update audit_seals set row_count = row_count - 1 where number = 2"],
-    ["an entry names another tenant", `update audit_seals set subject = '${VAULT}' where number = 2`],
+    ["an entry names another tenant", `update audit_seals set subject = '${VAULT_TENANT_ID}' where number = 2`],
     ["the end is taken off", "delete from audit_seals where number = (select max(number) from audit_seals)"],
     ["its head is gone", "delete from audit_heads"],
   ])("is reported as changed if %s", async (_, statement) => {
     for (let tenant = 0; tenant < 3; tenant += 1) await sealedTenant();
-    const [seals, heads] = [await copyOf(VAULT, "audit_seals"), await copyOf(VAULT, "audit_heads")];
-    await ledger.tamper(VAULT, statement);
+    const [seals, heads] = [await copyOf(VAULT_TENANT_ID, "audit_seals"), await copyOf(VAULT_TENANT_ID, "audit_heads")];
+    await ledger.tamper(VAULT_TENANT_ID, statement);
     expect(kindsOf(await ledger.verifyVault())).toContain("vault_changed");
-    await putBack(VAULT, "audit_seals", seals);
-    await putBack(VAULT, "audit_heads", heads);
+    await putBack(VAULT_TENANT_ID, "audit_seals", seals);
+    await putBack(VAULT_TENANT_ID, "audit_heads", heads);
     expect((await ledger.verifyVault()).findings).toEqual([]);
   });
 
   it("is known to be truncated by the heads of tenants that were attested since", async () => {
     const tenantId = await sealedTenant();
-    const [seals, heads] = [await copyOf(VAULT, "audit_seals"), await copyOf(VAULT, "audit_heads")];
-    await deleteAll(VAULT, "audit_seals", "audit_heads");
+    const [seals, heads] = [await copyOf(VAULT_TENANT_ID, "audit_seals"), await copyOf(VAULT_TENANT_ID, "audit_heads")];
+    await deleteAll(VAULT_TENANT_ID, "audit_seals", "audit_heads");
     later(61);
     await ledger.log(tenantId, 1);
     later(2);
     expect(await seal(tenantId)).toEqual(["the vault"]);
     // It continues, and the gap remains.
     expect((await ledger.verifyVault()).findings).toMatchObject([{ kind: "vault_changed" }]);
-    await putBack(VAULT, "audit_seals", seals);
-    await putBack(VAULT, "audit_heads", heads);
+    await putBack(VAULT_TENANT_ID, "audit_seals", seals);
+    await putBack(VAULT_TENANT_ID, "audit_heads", heads);
   });
 });
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readChain, signEnd } from "../../src/audit/chain.js";
+import { readChain, signHead } from "../../src/audit/chain.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { macOfMinute, NO_SEAL } from "../../src/crypto/log-seal.js";
 import { newRowDigest } from "../../src/crypto/row-digest.js";
-import { closeLog, insertSeal, moveChainEnd } from "../../src/store/audit/audit-seals.js";
+import { closeLog, insertSeal, moveChainHead } from "../../src/store/audit/audit-seals.js";
 import { cellsOf, readRawLog } from "../../src/store/audit/raw-log.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
@@ -46,8 +46,8 @@ async function sealAsBefore(tenantId: TenantId, windowStart: Date): Promise<void
       ...{ signed_body: null, signature: null },
     });
     const { stored } = await readChain(tx, keys);
-    const end = signEnd(keys, tenantId, { number: 1, lastMac: mac, keptFrom: undefined, attested: undefined });
-    expect(await tx.query(moveChainEnd, { before: stored?.mac, end })).toBe(true);
+    const end = signHead(keys, tenantId, { number: 1, lastMac: mac, keptFrom: undefined, attested: undefined });
+    expect(await tx.query(moveChainHead, { before: stored?.mac, end })).toBe(true);
   });
 }
 

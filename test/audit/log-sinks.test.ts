@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { recordInVault } from "../../src/audit/vault-log.js";
+import { recordVaultEvent } from "../../src/audit/vault-log.js";
 import { verifyReceived } from "../../src/audit/verify-received.js";
-import { type TenantId, VAULT } from "../../src/base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { logSinkJob } from "../../src/jobs/log-sinks.js";
 import type { Job } from "../../src/jobs/schedule.js";
@@ -145,7 +145,7 @@ describe("a file", () => {
     expect(names[0]).toMatch(/^audit\.jsonl\.\d{4}-\d\d-\d\dT/);
   });
 
-  it("that another program renames is begun again", async () => {
+  it("is created again after another program has renamed it", async () => {
     const path = await newPath();
     const tenantId = await sealedTenant("file");
     const sending = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
@@ -284,7 +284,7 @@ describe("a syslog server", () => {
     const untrusting = sendingTo(new SyslogSink({ ...options, ca: undefined }));
     await untrusting.run();
     expect(untrusting.states).toEqual([
-      expect.stringContaining("CLOAKROOM_AUDIT_SYSLOG does not take messages (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"),
+      expect.stringContaining("CLOAKROOM_AUDIT_SYSLOG does not accept messages (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"),
     ]);
     await untrusting.job.end?.();
     const sending = sendingTo(new SyslogSink({ ...options, ca: authority.pem }));
@@ -343,17 +343,17 @@ describe("an OTLP receiver", () => {
   });
 
   it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
-    "that responds %j with status 200 is not one, and the log waits",
+    "treats a 200 with body %j as a failed export and keeps the records",
     async (answer) => {
       const url = await receiver((_, response) => void response.end(answer));
       await sealedTenant("otlp");
       const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
       await sending.run();
-      expect(sending.states).toEqual([expect.stringContaining("is no OTLP receiver")]);
+      expect(sending.states).toEqual([expect.stringContaining("did not answer as an OTLP/HTTP JSON receiver")]);
     },
   );
 
-  it("that fails in the middle of a large minute gets the rest of it, in order", async () => {
+  it("gets the rest of a large minute, in order, after it failed in the middle of it", async () => {
     const received: string[] = [];
     let large = 0;
     const url = await receiver((body, response) => {
@@ -406,7 +406,7 @@ describe("an OTLP receiver", () => {
 // Last: each new sink gets these rows.
 describe("the vault's own log", () => {
   const record = (entityId: string) =>
-    recordInVault(ledger, {
+    recordVaultEvent(ledger, {
       entityType: "server",
       entityId,
       operation: "start",
@@ -418,7 +418,7 @@ describe("the vault's own log", () => {
     await sending.run();
     await sending.job.end?.();
     expect([sending.states, sending.failed]).toEqual([[], []]);
-    return (await linesIn(path)).filter(({ tenant_id }) => tenant_id === VAULT);
+    return (await linesIn(path)).filter(({ tenant_id }) => tenant_id === VAULT_TENANT_ID);
   };
 
   it("goes to sinks once, each row with its entry, and shows there which row is gone", async () => {
@@ -434,7 +434,7 @@ describe("the vault's own log", () => {
 
     await record("three");
     await record("four");
-    await ledger.tamper(VAULT, "delete from audit_logs where entity_id = 'three'");
+    await ledger.tamper(VAULT_TENANT_ID, "delete from audit_logs where entity_id = 'three'");
     const later = (await sendNow(path)).slice(4);
     expect(later.map(({ kind, entity_id }) => entity_id ?? kind)).toEqual(["event", "four", "event"]);
     expect(later[0].number).toBeGreaterThan(lines[3].number);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { RefusedKeys } from "../../src/audit/refused-keys.js";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
 import { type Ledger, openLedger } from "./support/ledger.js";
@@ -12,7 +12,7 @@ afterAll(() => ledger?.[Symbol.asyncDispose]());
 
 const refused = (tenantId: TenantId, key: string, address = "203.0.113.7") => ({
   ...{ tenantId, hash: Buffer.alloc(32, key) },
-  context: { ...NO_CONTEXT, address },
+  context: { ...EMPTY_CONTEXT, address },
 });
 const refusalsOf = (tenantId: TenantId) =>
   ledger.rows<{ entity_id: string; message: string; address: string | null }>(

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { logSinkJob } from "../../src/jobs/log-sinks.js";
 import { SyslogSink } from "../../src/sinks/syslog-sink.js";
@@ -76,7 +76,7 @@ it("rsyslog gets every row and seal over TLS, in order, with the fields of an ex
   ledger.clock.time += MINUTE;
   await ledger.log(tenantId, ROWS);
   await ledger.database.shared.run(tenantId, "unguarded", async (tx) => {
-    const context = { ...NO_CONTEXT, reason: REASON };
+    const context = { ...EMPTY_CONTEXT, reason: REASON };
     writeLog(tx, logEntry(undefined, "token", "last", "read", { context, outcome: "denied", code: "reason_required" }));
   });
   ledger.clock.time += 3 * MINUTE;

@@ -3,7 +3,7 @@ import { exportRange, wholeMinutes } from "../../src/audit/export-range.js";
 import { overdueStamps } from "../../src/audit/overdue-stamps.js";
 import { verifyExport } from "../../src/audit/verify-export.js";
 import { systemClock } from "../../src/base/clock.js";
-import { type TenantId, VAULT } from "../../src/base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { logSigningKey } from "../../src/crypto/log-signing.js";
 import { readCertificates } from "../../src/crypto/time-stamp.js";
 import { logStampsJob } from "../../src/jobs/log-stamps.js";
@@ -66,7 +66,7 @@ async function daysAgo(run: () => Promise<void>): Promise<void> {
 async function exported(tenantId: TenantId, since: number, until: number) {
   const keys = await ledger.keyring.of(tenantId);
   const tokenOf = async (id: Parameters<Parameters<typeof exportRange>[1]["tokenOf"]>[0]) =>
-    (await ledger.database.bulk.run(VAULT, "unguarded", (tx) => tx.query(readStamp, id)))?.token;
+    (await ledger.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => tx.query(readStamp, id)))?.token;
   const range = wholeMinutes({ since: new Date(since), until: new Date(until) });
   return readLogSnapshot(ledger.stored.address, tenantId, async (snapshot) => {
     let text = "";
@@ -185,7 +185,7 @@ describe("an auditor detects", () => {
   it("a stamp of another entry, of another authority, and a changed proof", async () => {
     await daysAgo(async () => {
       const tenants = [await ledger.newTenant(), await ledger.newTenant()];
-      const [tenantId = VAULT, other = VAULT] = tenants;
+      const [tenantId = VAULT_TENANT_ID, other = VAULT_TENANT_ID] = tenants;
       const start = ledger.clock.time;
       for (const each of tenants) await seal(each, 1);
       ledger.clock.time += DAY;

@@ -37,7 +37,7 @@ describe("the faults of one response", () => {
     expect(collected(1_000_000, () => "f").added).toBeLessThan(MAX_FAULTS);
   });
 
-  it("are a hundred at most of further checks, which stop there", () => {
+  it("stops further checks after 100 faults", () => {
     let checks = 0;
     const further = Array.from({ length: 100_000 }, (_, index) => () => {
       checks += 1;

@@ -22,7 +22,7 @@ describe("lines of a stream", () => {
     expect(await collect([])).toEqual([]);
   });
 
-  it("may have a maximum length, ended or not, and no more", async () => {
+  it("rejects a line above the maximum length, terminated or not", async () => {
     expect(await collect(["x".repeat(10), "\n", "y".repeat(10)])).toEqual(["x".repeat(10), "y".repeat(10)]);
     await expect(collect([`${"x".repeat(11)}\n`])).rejects.toThrow(LineTooLong);
     await expect(collect(["x\n", "y".repeat(6), "y".repeat(6)])).rejects.toThrow(LineTooLong);

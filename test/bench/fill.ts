@@ -1,6 +1,6 @@
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
 import { monthOf } from "../../src/base/month.js";
@@ -37,7 +37,7 @@ export function metadataOf(n: number): Record<"customer" | "country", string> {
 export async function fill(server: Pick<BenchServer, "environment">, key: string, count: number): Promise<void> {
   const config = readConfig(server.environment);
   await using vault = await openVault({ config, as: "command", announce: () => {}, clock: systemClock });
-  const caller = await new Authenticator(vault.database, vault.keyring, systemClock).authenticate(key, NO_CONTEXT);
+  const caller = await new Authenticator(vault.database, vault.keyring, systemClock).authenticate(key, EMPTY_CONTEXT);
   const keys = await vault.keyring.of(caller.tenantId);
   const sql = connect(vault.ownerAddress, { role: "cloakroom_app", connections: 1, statementTimeout: 60_000 });
   const oldest = Date.now() - count;

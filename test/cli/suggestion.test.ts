@@ -15,7 +15,7 @@ describe("suggestionFor", () => {
     expect(suggestionFor(word, names)).toBe(meant);
   });
 
-  it.each(["", "x", "go", "widgets"])("%j means none of them", (word) => {
+  it.each(["", "x", "go", "widgets"])("suggests nothing for %j", (word) => {
     expect(suggestionFor(word, names)).toBeUndefined();
   });
 

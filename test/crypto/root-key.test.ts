@@ -227,7 +227,7 @@ describe("a Transit key", () => {
     expect((await key.unwrap(before, CONTEXT)).equals(SECRET)).toBe(true);
   });
 
-  it("whose login has expired logs in again, once", async () => {
+  it("logs in again, once, when its login has expired", async () => {
     const credentials = { kind: "approle", roleId: "role", secretId: new Sensitive("secret") } as const;
     const key = new TransitRootKey({ ...transitSettings(), credentials });
     await key.wrap(SECRET, CONTEXT);

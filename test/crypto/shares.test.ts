@@ -59,7 +59,7 @@ describe("shares of a root key", () => {
     await expect(collection.add(readShare(strange[0] ?? new Sensitive("")))).rejects.toThrow(
       "This share is of the root key ffeeddccbbaa9988; 00112233445566ff is needed.",
     );
-    await expect(collection.add(readShare(other[1] ?? new Sensitive("")))).rejects.toThrow("another splitting");
+    await expect(collection.add(readShare(other[1] ?? new Sensitive("")))).rejects.toThrow("from a different split");
     expect(await collection.add(readShare(mine[1] ?? new Sensitive("")))).toBeDefined();
   });
 });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { rowJson } from "../../src/audit/row-json.js";
-import { newUuid, VAULT } from "../../src/base/ids.js";
+import { newUuid, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { NAMES } from "../../src/settings/environment.js";
 
 const PAGES = ["docs/compliance/pci-dss.md", "docs/audit-export.md"];
@@ -41,7 +41,9 @@ describe("docs/compliance/pci-dss.md", () => {
     const empty = { actor_id: null, actor_type: null, key_id: null, source_ip: null, client: null, trace_id: null };
     const newer = { outcome: null, code: null, transform: null, destination_host: null, via_type: null, via_id: null };
     const plain = { micros: "0", id: newUuid(), entity_type: "", entity_id: "", operation: "", message: "" };
-    const exported = Object.keys(rowJson(VAULT, { ...plain, ...empty, ...newer, reason: null, set_aside: null }));
+    const exported = Object.keys(
+      rowJson(VAULT_TENANT_ID, { ...plain, ...empty, ...newer, reason: null, set_aside: null }),
+    );
     expect(fields.length).toBeGreaterThan(10);
     expect(fields.filter((field) => !exported.includes(field))).toEqual([]);
   });

@@ -73,7 +73,7 @@ describe("the index of decisions", () => {
     const number = /\/(\d{4})-/.exec(path)?.[1];
     expect(files.filter((file) => file.includes(`/${number}-`))).toEqual([path]);
     expect(text).toMatch(/^- Date: \d{4}-\d{2}-\d{2}$/m);
-    expect(text).toMatch(/^- Status: (accepted|superseded by \[\d{4}\]\(.+\)|proposed)$/m);
+    expect(text).toMatch(/^- Status: (accepted|(partly )?superseded by \[\d{4}\]\(.+\)|proposed)$/m);
     expect(headingsOf(text).slice(1)).toEqual(["context", "decision", "consequences"]);
   });
 });

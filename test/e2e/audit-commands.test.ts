@@ -94,7 +94,7 @@ describe("the audit commands", () => {
     const printed = (await run("export", "--tenant", tenant.id)).stdout.split("\n");
     expect(printed.slice(0, 14)).toEqual(readFileSync(file, "utf8").split("\n").slice(0, 14));
     const again = await run("export", "--file", file);
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("already exists") });
   });
 
   it.runIf(canMount)("export reports a full disk, and leaves no partial file", async () => {
@@ -137,7 +137,7 @@ describe("the audit commands", () => {
     [["verify", "--tenant", "01890000-0000-7000-8000-000000000000"], "--tenant must be the id of a tenant"],
     [["verify", "--since", "/nowhere/file"], "--since /nowhere/file cannot be read"],
     [["verify", "--since", "package.json"], "--since package.json is not what audit verify --json prints"],
-    [["export", "--file", "/nowhere/file"], "--file /nowhere/file cannot be made"],
+    [["export", "--file", "/nowhere/file"], "--file /nowhere/file cannot be created"],
   ])("report what is wrong with a call: %j", async (args, message) => {
     const { code, stderr } = await run(...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

@@ -11,7 +11,7 @@ import { type Destination, startDestination } from "./proxy/support/destination.
 
 const MEGABYTE = 1024 * 1024;
 /** Memory that all of them together may add to the server. */
-const MOST_GROWTH = 256 * MEGABYTE;
+const MAX_GROWTH = 256 * MEGABYTE;
 
 let server: ServerProcess;
 let counters: ServerCounters;
@@ -72,7 +72,7 @@ const isServed = async () => expect((await other("GET", "/tokens")).status).toBe
 /** Other clients are served, and the server's memory stays within its limit. */
 async function isUnharmed(before: number): Promise<void> {
   await isServed();
-  expect(residentMemory() - before).toBeLessThan(MOST_GROWTH);
+  expect(residentMemory() - before).toBeLessThan(MAX_GROWTH);
 }
 
 /** Senders of one large, unfinished body each. */

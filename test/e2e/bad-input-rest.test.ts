@@ -163,7 +163,7 @@ describe("a REST body with a wrong field", () => {
     ["a number that vanishes", token("1e-400"), ["data"]],
     ["several numbers that do not fit", token("[12345678901234567890,1,1e999]"), ["data[0]", "data[2]"]],
     ["a number that does not fit in a field of no meaning", '{"type":"token","data":1,"x":1e999}', ["x"]],
-  ])("such as %s", async (_, raw, fields) => {
+  ])("is rejected: %s", async (_, raw, fields) => {
     const answer = await leavingNothing(() => backEnd("POST", "/tokens", { raw }));
     expect(brief(answer)).toEqual({ status: 400, code: "validation_failed", fields });
     for (const texts of Object.values(answer.body.errors)) expect(texts).toEqual([expect.stringMatching(/\S/)]);

@@ -76,12 +76,12 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
       ["search_indexes[0]"],
     ],
     ["a wrong expiry", { type: "token", data: toValue(1), expiresAt: "never" }, ["expires_at"]],
-  ])("such as %s is rejected, and the field named as REST names it", async (_, draft, fields) => {
+  ])("%s is rejected, and the field named as REST names it", async (_, draft, fields) => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     expectRefusal(await leavingNothing(() => failureOf(tokens.createToken(draft))), "validation_failed", fields);
   });
 
-  it("such as an id that is not a UUID, or an invalid page, is rejected", async () => {
+  it("an id that is not a UUID, or an invalid page, is rejected", async () => {
     const applications = rpcClient(ApplicationService, protocol, { key: tenant.managementKey });
     expectRefusal(await failureOf(applications.getApplication({ id: "nope" })), "validation_failed", ["id"]);
     expectRefusal(await failureOf(applications.listApplications({ page: 0, size: 101 })), "validation_failed", [
@@ -91,7 +91,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     expectRefusal(await failureOf(applications.listApplications({ id: ["x"] })), "validation_failed", ["id[0]"]);
   });
 
-  it("such as rules of the wrong kind is rejected", async () => {
+  it("rules of the wrong kind are rejected", async () => {
     const applications = rpcClient(ApplicationService, protocol, { key: tenant.managementKey });
     const rule = { priority: 0, container: "pci", transform: "show", permissions: [] };
     const failure = await leavingNothing(() =>
@@ -206,7 +206,7 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
     expect(failure.message).toBe("type must be a string (1 of 7 problems)");
   });
 
-  it("such a value is named by its whole path", async () => {
+  it("a value of a wrong type is named by its whole path", async () => {
     const rules = [{ priority: 1 }, { priority: "one", permissions: [true] }, "rule"];
     const error = await sendMessage(
       encoding,

@@ -49,7 +49,7 @@ describe("a machine whose clock ran an hour fast and was corrected", () => {
   };
   const metric = async (trouble: string) => {
     const text = await (await fetch(`${admin}/metrics`)).text();
-    return Number(new RegExp(`^cloakroom_log_trouble_total\\{trouble="${trouble}"\\} (\\d+)$`, "m").exec(text)?.[1]);
+    return Number(new RegExp(`^cloakroom_audit_incidents_total\\{reason="${trouble}"\\} (\\d+)$`, "m").exec(text)?.[1]);
   };
   beforeAll(async () => {
     const database = await startEmbeddedDatabase({ dataDir: environment.CLOAKROOM_DATA_DIR, announce: () => {} });

@@ -11,7 +11,7 @@ import { firstTenant } from "../support/tenant.js";
 const MB = 1024 * 1024;
 /** The largest message, less what surrounds its data. */
 const LARGEST = 5 * MB - 100;
-const MOST_MEMORY_MB = 600;
+const MAX_MEMORY_MB = 600;
 
 let server: ServerProcess;
 let counters: ServerCounters;
@@ -85,6 +85,6 @@ describe.each([
     );
     expect(new Set(await Promise.all(sent))).toEqual(new Set([success]));
     await expect.poll(free).toBe(freeMemory);
-    expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+    expect(counters.peakMemory()).toBeLessThan(MAX_MEMORY_MB);
   });
 });

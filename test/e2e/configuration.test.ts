@@ -25,7 +25,7 @@ describe("a wrong setting", () => {
     [{ CLOAKROOM_PORT: "-1" }, /CLOAKROOM_PORT must be/],
     [{ CLOAKROOM_ADMIN_PORT: "1.5" }, /CLOAKROOM_ADMIN_PORT must be/],
     [{ CLOAKROOM_BODY_LIMIT_BYTES: "10" }, /CLOAKROOM_BODY_LIMIT_BYTES must be a whole number from 1024/],
-    [{ CLOAKROOM_REQUEST_TIMEOUT_MS: "0" }, /CLOAKROOM_REQUEST_TIMEOUT_MS must be/],
+    [{ CLOAKROOM_MAX_RPC_DEADLINE_MS: "0" }, /CLOAKROOM_MAX_RPC_DEADLINE_MS must be/],
     [{ CLOAKROOM_LOG_LEVEL: "loud" }, /CLOAKROOM_LOG_LEVEL must be one of debug, info, warn, error, silent/],
     [{ CLOAKROOM_AUDIT_FILE_BYTES: "1000" }, /CLOAKROOM_AUDIT_FILE_BYTES must be a whole number from 1048576/],
     [{ CLOAKROOM_AUDIT_SYSLOG: "udp://logs:514" }, /CLOAKROOM_AUDIT_SYSLOG must be an address such as tls:/],
@@ -43,7 +43,7 @@ describe("a wrong setting", () => {
       { CLOAKROOM_AUDIT_OTLP_URL: "http://c/v1/logs", CLOAKROOM_AUDIT_OTLP_HEADERS: "s3cr3t-word" },
       /CLOAKROOM_AUDIT_OTLP_HEADERS must be entries such as authorization=/,
     ],
-    [{ CLOAKROOM_LOG_RETENTION_DAYS: "forever" }, /CLOAKROOM_LOG_RETENTION_DAYS must be/],
+    [{ CLOAKROOM_AUDIT_RETENTION_DAYS: "forever" }, /CLOAKROOM_AUDIT_RETENTION_DAYS must be/],
     [{ CLOAKROOM_DB_CONNECTIONS: "2" }, /CLOAKROOM_DB_CONNECTIONS must be/],
     [{ CLOAKROOM_PROCESSES: "many" }, /CLOAKROOM_PROCESSES must be auto or a whole number from 1 to 64; it is "many"/],
     [{ CLOAKROOM_PUBLIC_URL: "vault.example.com" }, /CLOAKROOM_PUBLIC_URL must be an address such as https:/],
@@ -104,7 +104,7 @@ describe("a wrong setting", () => {
     ["a port that is taken", {}],
     ["an address that is not this machine's", { CLOAKROOM_HOST: "203.0.113.1" }],
     ["a database that cannot be reached", { DATABASE_URL: "postgres://someone:s3cr3t-word@127.0.0.1:1/none" }],
-  ])("such as %s stops the start with one line, without a stack or secrets", async (name, settings) => {
+  ])("%s stops the start with one line, without a stack or secrets", async (name, settings) => {
     const own = newDirectory();
     try {
       const environment: Record<string, string> = {

@@ -112,7 +112,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("whose log row cannot be written is a 503", async () => {
+  it("is a 503 if its log row cannot be written", async () => {
     const id = await newToken("x");
     const { body: reader } = await tenant.manage("POST", "/applications", {
       body: { name: "Creates", type: "private", permissions: ["token:create"] },

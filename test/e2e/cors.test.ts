@@ -72,7 +72,7 @@ describe("a page of another origin", () => {
     }
   });
 
-  it("is not mentioned if there is none", async () => {
+  it("sends no CORS headers to a request without Origin", async () => {
     const { headers } = await client("GET", "/healthz");
     for (const [name] of headers) expect(name).not.toMatch(/^access-control-/);
     expect(await client("OPTIONS", "/tokens")).toMatchObject({ status: 204 });

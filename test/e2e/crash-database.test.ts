@@ -11,7 +11,7 @@ import { TokenLoad } from "./support/token-load.js";
 import { expectNothingLost, tokensOf, underLoad } from "./support/under-load.js";
 
 describe("with a database that DATABASE_URL names, a vault", () => {
-  it("whose database is killed and restarted recovers by itself, and has lost nothing", async () => {
+  it("recovers by itself when its database is killed and restarted, and has lost nothing", async () => {
     const directory = newDirectory();
     await using cluster = await PostgresCluster.start({ settings: { fsync: "on" } });
     const url = await cluster.login("vault", { attributes: "createrole" });

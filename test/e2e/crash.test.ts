@@ -53,7 +53,7 @@ describe("with its embedded database, a vault", () => {
     expect({ tokens, answers }).toEqual({ tokens: tokensOf(load), answers: load.requests.length });
   }, 60_000);
 
-  it("whose database loses a process under load continues, and answers 503 at worst", async () => {
+  it("continues when its database loses a process under load, and responds with 503 at worst", async () => {
     load.refusals.clear();
     await underLoad(load, server, key, 100, async () => {
       // A backend that dies takes all others with it: PostgreSQL recovers as after a crash.
@@ -69,7 +69,7 @@ describe("with its embedded database, a vault", () => {
     expect(tokens).toBe(tokensOf(load));
   });
 
-  it("whose database is killed completely exits with a message, and has lost nothing after a restart", async () => {
+  it("exits with a message when its database is killed completely, and has lost nothing after a restart", async () => {
     await underLoad(load, server, key, 100, async () => process.kill(postmaster(), "SIGKILL"));
     expect(await server.ended).toBe(1);
     expect(server.said()).toMatch(/The embedded database has ended: PostgreSQL (was ended by SIGKILL|ended)\./);

@@ -244,7 +244,7 @@ describe("cloakroom login --device", () => {
   });
 
   it.each([
-    [["--with-key"], 2, "Give one of"],
+    [["--with-key"], 2, "cannot be combined"],
     [["--tenant", "x"], 1, "tenant"],
     [["--url", "http://vault.example.com"], 2, "given twice"],
   ])("%j ends with %i", async (args, code, message) => {

@@ -2,11 +2,11 @@ import { expect, inject, it } from "vitest";
 import { cloakroom } from "../support/command.js";
 
 it.each([
-  ["364", [expect.stringContaining("CLOAKROOM_LOG_RETENTION_DAYS is 364: PCI DSS 10.5.1")]],
+  ["364", [expect.stringContaining("CLOAKROOM_AUDIT_RETENTION_DAYS is 364: PCI DSS 10.5.1")]],
   ["365", []],
   ["0", []],
 ])("doctor on a retention of %s days warns: %j", async (days, warnings) => {
-  const environment = { ...inject("serverEnvironment"), CLOAKROOM_LOG_RETENTION_DAYS: days };
+  const environment = { ...inject("serverEnvironment"), CLOAKROOM_AUDIT_RETENTION_DAYS: days };
   const { stdout } = await cloakroom(environment, "doctor", "--json");
   const shown: string[] = JSON.parse(stdout).warnings ?? [];
   expect(shown.filter((warning) => warning.includes("RETENTION"))).toEqual(warnings);

@@ -51,7 +51,7 @@ const REVEAL = JSON.stringify([{ priority: 1, container: "/", transform: "reveal
 const WIDER = `permissions = '{token:read}', rules = '${REVEAL}'`;
 
 describe("the permissions of an application", () => {
-  it("are not those of the plain columns", async () => {
+  it("permissions edited in the applications row have no effect", async () => {
     const clerk = await newClerk();
     await edit(`update applications set ${WIDER} where id = '${clerk.id}'`);
     expect((await clerk("GET", `/tokens/${token}`)).status).toBe(403);

@@ -196,10 +196,10 @@ describe("an export", () => {
   it("never overwrites a file", async () => {
     const before = readFileSync(file);
     const { code, stderr } = await cloakroom(source, "export", "--file", file);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("already exists") });
     expect(readFileSync(file).equals(before)).toBe(true);
     const nowhere = join(directory, "nowhere", "vault.export");
-    const refused = { code: 2, stderr: `--file ${nowhere} cannot be made.\n` };
+    const refused = { code: 2, stderr: `--file ${nowhere} cannot be created.\n` };
     expect(await cloakroom(source, "export", "--file", nowhere)).toMatchObject(refused);
   });
 
@@ -210,7 +210,7 @@ describe("an export", () => {
     const runs = await Promise.all([1, 2].map(() => cloakroom(source, "export", "--file", twice)));
     const [made, refused] = runs.toSorted((a, b) => (a.code ?? 0) - (b.code ?? 0));
     expect(made?.code).toBe(0);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("is there already") });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("already exists") });
     expect(readdirSync(target)).toEqual(["twice.export", "twice.export.unfinished"]);
     const lines = gunzipSync(readFileSync(twice)).toString("latin1").trimEnd().split("\n");
     expect(lines.at(-1)).toMatch(/^\{"mac":"[0-9a-f]{64}"\}$/);

@@ -10,7 +10,7 @@ import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
 const MB = 1024 * 1024;
 const LARGEST = 5 * MB;
 /** Memory that all of them together may add to the process. */
-const MOST_GROWTH_MB = 150;
+const MAX_GROWTH_MB = 150;
 
 /** A caller that is still sending gets its response after a second. */
 const PATIENT = { timeout: 15_000 };
@@ -61,7 +61,7 @@ describe("bodies whose last byte never arrives", () => {
     await isServed(other);
     expect(await free()).toBe(freeMemory);
     await held.untilAnswered(404, 150);
-    expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
+    expect(counters.residentMemory() - before).toBeLessThan(MAX_GROWTH_MB);
   });
 
   it("of a thousand connections without a key do not affect other callers", async () => {
@@ -71,7 +71,7 @@ describe("bodies whose last byte never arrives", () => {
     await held.send(1_000, (index) => ({ path: paths[index % paths.length] ?? "", length: MB, sent: 70_000 }));
     await isServed(other);
     expect(await free()).toBe(freeMemory);
-    expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
+    expect(counters.residentMemory() - before).toBeLessThan(MAX_GROWTH_MB);
   });
 
   it("are not read at unknown paths of pages either", async () => {
@@ -227,11 +227,11 @@ describe("HTTP/2 streams that the client never reads", () => {
     }
     await expect.poll(waiting, PATIENT).toBeGreaterThan(50);
     await isServed(other);
-    expect(counters.residentMemory() - before).toBeLessThan(MOST_GROWTH_MB);
+    expect(counters.residentMemory() - before).toBeLessThan(MAX_GROWTH_MB);
     for (const session of sessions) session.destroy();
   });
 });
 
-it("none of it was an internal error", async () => {
+it("no hostile body was counted as an internal error", async () => {
   expect(await counters.metric("cloakroom_operations_total", 'code="internal"')).toBe(0);
 });

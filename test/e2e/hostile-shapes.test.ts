@@ -21,11 +21,11 @@ const SIZE = 5_200_000;
  * Milliseconds of processor time for which one request and a probe may block the event loop. The longest turn takes 25 on
  * two busy processors here, and four times that on a slow machine; 3,300 before bodies were bounded.
  */
-const MOST_HOLD_MS = 100;
+const MAX_HOLD_MS = 100;
 /** The largest size of an error response. */
-const MOST_ANSWER_BYTES = 16 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024;
 /** Of the whole process, after all of these bodies. */
-const MOST_MEMORY_MB = 600;
+const MAX_MEMORY_MB = 600;
 
 let server: ServerProcess;
 let counters: ServerCounters;
@@ -65,9 +65,9 @@ const token = (data: string) => `{"type":"token","data":${data}}`;
 async function attack(send: () => Promise<Answer>): Promise<Answer> {
   await counters.longestHold();
   const [answer] = await Promise.all([send(), probe()]);
-  expect(await counters.longestHold()).toBeLessThan(MOST_HOLD_MS);
+  expect(await counters.longestHold()).toBeLessThan(MAX_HOLD_MS);
   expect(answer.status).toBeLessThan(500);
-  if (answer.status >= 400) expect(JSON.stringify(answer.body).length).toBeLessThan(MOST_ANSWER_BYTES);
+  if (answer.status >= 400) expect(JSON.stringify(answer.body).length).toBeLessThan(MAX_ANSWER_BYTES);
   return answer;
 }
 
@@ -403,7 +403,7 @@ describe("a large token that is referenced many times", () => {
 });
 
 describe("queries", () => {
-  it("of thousands of metadata parameters do not delay other callers", async () => {
+  it("with thousands of metadata parameters do not delay other callers", async () => {
     const parameters = Array.from({ length: 2_500 }, (_, index) => `metadata.k${index}=v`)
       .join("&")
       .slice(0, 31_000);
@@ -414,5 +414,5 @@ describe("queries", () => {
 });
 
 it("the process stays within its memory limit", () => {
-  expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+  expect(counters.peakMemory()).toBeLessThan(MAX_MEMORY_MB);
 });

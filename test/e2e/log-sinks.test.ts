@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../src/audit/log-entry.js";
-import { isTenantId, VAULT } from "../../src/base/ids.js";
+import { isTenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { readConfig } from "../../src/settings/config.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { openVault } from "../../src/vault/vault.js";
@@ -54,15 +54,15 @@ describe("a server with a sink that works, one that is down, and a time-stamp au
     const own = () => lines().filter(({ tenant_id }) => tenant_id === tenantId);
     await expect.poll(() => own().map(({ kind }) => kind), { timeout: 30_000 }).toEqual(["row", "row", "seal"]);
     expect(own()[0]).toMatchObject({ tenant_id: tenantId, entity_id: "one", operation: "read" });
-    const vaultRows = () => lines().filter(({ kind, tenant_id }) => kind === "row" && tenant_id === VAULT);
+    const vaultRows = () => lines().filter(({ kind, tenant_id }) => kind === "row" && tenant_id === VAULT_TENANT_ID);
     const operations = () => vaultRows().map(({ entity_type, operation }) => `${entity_type} ${operation}`);
     await expect.poll(operations, { timeout: 30_000 }).toContain("server start");
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`)).text();
     await expect
       .poll(metrics, { timeout: 10_000 })
-      .toMatch(/^cloakroom_log_trouble_total\{trouble="sink_failed"\} 1$/m);
+      .toMatch(/^cloakroom_audit_incidents_total\{reason="sink_failed"\} 1$/m);
     expect(await metrics()).toMatch(/^cloakroom_audit_sink_lag_seconds\{sink="file"\} 0$/m);
-    expect(server.said()).toContain("CLOAKROOM_AUDIT_SYSLOG does not take messages (ECONNREFUSED)");
+    expect(server.said()).toContain("CLOAKROOM_AUDIT_SYSLOG does not accept messages (ECONNREFUSED)");
     expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
     const [shown] = JSON.parse(
       (await cloakroom({ ...environment }, "audit", "key", "--tenant", tenantId, "--json")).stdout,

@@ -65,7 +65,7 @@ describe("members", () => {
     expect(Object.keys(body.errors)[0]).toContain(query.split("=")[0]);
   });
 
-  it("are found by their users", async () => {
+  it("user_id filters the list, repeated and in any case", async () => {
     const [one, two] = admins;
     const found = await list(`?user_id=${one?.user.id}&user_id=${two?.user.id.toUpperCase()}&user_id=${UNKNOWN_ID}`);
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set([one?.id, two?.id]));

@@ -68,7 +68,7 @@ describe("/metrics", () => {
     const calls = (code: string) =>
       valuesOf(page, "rpc_server_call_duration_seconds_count", { rpc_method: "GetToken", code });
     expect([calls("ok"), calls("not_found")]).toEqual([[1], [1]]);
-    expect(valuesOf(page, "cloakroom_operations_total", { rpc: "GetToken", code: "ok" })).toEqual([2]);
+    expect(valuesOf(page, "cloakroom_operations_total", { rpc_method: "GetToken", code: "ok" })).toEqual([2]);
     expect(valuesOf(page, "cloakroom_rate_limited_total", { scope: "token_search" })).toEqual([2]);
   });
 
@@ -76,7 +76,7 @@ describe("/metrics", () => {
     const page = await scrape();
     const pool = (name: string) => valuesOf(page, name, { db_client_connection_pool_name: "fast" })[0];
     expect(pool("db_client_connection_max")).toBe(8);
-    expect(pool("db_client_connection_used")).toBe(0);
+    expect(pool("db_client_connection_count")).toBe(0);
     const transactions = pool("cloakroom_shared_transactions_total");
     const requests = pool("cloakroom_shared_transaction_requests_total");
     expect(transactions).toBeGreaterThan(0);
@@ -86,10 +86,16 @@ describe("/metrics", () => {
       transactions,
       requests,
     ]);
-    expect(valuesOf(page, "cloakroom_due_age_seconds", { kind: "token" })).toEqual([0]);
+    expect(page).toContain('\ndb_client_connection_used{db_client_connection_pool_name="fast"} 0\n');
+    expect(page).toContain('\ncloakroom_log_trouble_total{trouble="broken"} 0\n');
     expect(valuesOf(page, "sandbox_runs_total", { outcome: "returned" })).toEqual([1]);
     expect(valuesOf(page, "sandbox_run_duration_seconds_bucket", { le: "+Inf" })).toEqual([1]);
     expect(valuesOf(page, "sandbox_run_duration_seconds_count", {})).toEqual([1]);
+    expect(valuesOf(page, "cloakroom_due_age_seconds", { kind: "token" })).toEqual([0]);
+    expect(valuesOf(page, "cloakroom_audit_incidents_total", { reason: "broken" })).toEqual([0]);
+    expect(valuesOf(page, "cloakroom_sandbox_runs_total", { outcome: "returned" })).toEqual([1]);
+    expect(valuesOf(page, "cloakroom_sandbox_run_duration_seconds_bucket", { le: "+Inf" })).toEqual([1]);
+    expect(valuesOf(page, "cloakroom_sandbox_run_duration_seconds_count", {})).toEqual([1]);
     expect(valuesOf(page, "nodejs_eventloop_lag_p99_seconds", {})[0]).toBeGreaterThan(0);
     expect(valuesOf(page, "process_resident_memory_bytes", {})[0]).toBeGreaterThan(1e7);
   });
@@ -108,8 +114,10 @@ describe("/metrics", () => {
   it("counts the work of jobs", async () => {
     await vi.waitFor(
       async () => {
-        const runs = valuesOf(await scrape(), "cloakroom_job_duration_seconds_count", { outcome: "done" });
+        const page = await scrape();
+        const runs = valuesOf(page, "cloakroom_job_duration_seconds_count", { outcome: "done" });
         expect(runs.length).toBeGreaterThan(0);
+        expect(page).toMatch(/^cloakroom_job_duration_seconds_count\{name="\w+",job="[\w ]+",outcome="done"\} /m);
       },
       { timeout: 20_000, interval: 500 },
     );
@@ -123,6 +131,7 @@ describe("/metrics", () => {
     const labels = new Set([...page.matchAll(/[{,](\w+)="/g)].map(([, name]) => name));
     expect([...labels].sort()).toEqual(
       [
+        ...["db_client_connection_state", "name"],
         ...["code", "db_client_connection_pool_name", "http_request_method", "http_response_status_code", "http_route"],
         ...[
           "job",

@@ -101,7 +101,7 @@ describe("a sign-in at the issuer", () => {
     expect((await again.call(WHO)).body.memberId).toBe(who.body.memberId);
   });
 
-  it("cannot be ended twice, in another browser, or by HEAD or prefetch", async () => {
+  it("the callback works once, in the same browser, and not for HEAD or prefetch", async () => {
     await invite("bob");
     const browser = new TestBrowser(server.url);
     const back = await logIn(await begin(browser), "bob");
@@ -185,7 +185,7 @@ describe("a sign-in at the issuer", () => {
     }
   });
 
-  it("that must be fresh asks for a login also where the issuer has a session", async () => {
+  it("asks for a login if the sign-in must be fresh, also where the issuer has a session", async () => {
     const parameters = async (more: object) =>
       Object.fromEntries(new URL(await begin(new TestBrowser(server.url), more)).searchParams);
     expect(await parameters({ fresh: true })).toMatchObject({

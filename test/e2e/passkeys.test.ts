@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import type { Role } from "../../src/access/role.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { isTenantId } from "../../src/base/ids.js";
 import { startSignIn } from "../../src/people/sign-in.js";
 import { memberWithAddress } from "../../src/people/sign-in-link.js";
@@ -194,7 +194,7 @@ async function switchedSignIn(email: string, hoursAgo: number): Promise<string> 
       const found = await memberWithAddress(tx, keys, email);
       if (!found) throw new Error(`${email} is no member`);
       const until = new Date(tx.now.getTime() + (12 - hoursAgo) * 60 * 60_000);
-      const visit = { address: "127.0.0.1", client: "Firefox on Linux", context: NO_CONTEXT };
+      const visit = { address: "127.0.0.1", client: "Firefox on Linux", context: EMPTY_CONTEXT };
       return startSignIn(tx, keys, found, "link", visit, { until });
     });
     return token.reveal();

@@ -209,7 +209,7 @@ describe("paths", () => {
   });
 
   it.each(withRules.map((method): [string, DescMethod] => [`${method.parent.name}.${method.name}`, method]))(
-    "and RPC serve the same methods: %s by both, or by none",
+    "%s is served over REST and RPC, or over neither",
     async (_, method) => {
       if (getOption(method, policy).auth === AuthMode.OPTIONAL) return;
       const rpc = await backEnd("POST", `/${method.parent.typeName}/${method.name}`, { key: "unknown", body: {} });

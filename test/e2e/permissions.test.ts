@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
-/** The list of the specification, Authentication 4. */
+/** The names that the published clients use. */
 const SPECIFIED = [
   ...["token:create", "token:read", "token:update", "token:delete", "token:use"],
   ...["proxy:create", "proxy:read", "proxy:update", "proxy:delete"],

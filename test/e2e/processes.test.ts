@@ -106,7 +106,10 @@ describe("a server of two processes", () => {
     const runners = pids.flatMap((pid) => childrenOf(pid, "runner.js"));
     expect(runners).toHaveLength(1);
     for (const runner of runners) process.kill(runner, "SIGKILL");
-    await vi.waitFor(async () => expect(metric(await scrape(), "sandbox_runners_ended_total")).toBe(1), LATER);
+    await vi.waitFor(
+      async () => expect(metric(await scrape(), "cloakroom_sandbox_runners_ended_total")).toBe(1),
+      LATER,
+    );
     await vi.waitFor(reactAll, LATER);
   });
 

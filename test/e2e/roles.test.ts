@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ROLES, type Role } from "../../src/access/role.js";
 import { SERVICES } from "../../src/server/served-services.js";
-import { operationOf, operationsOf, roleCellOf } from "../../src/services/role-cell.js";
+import { methodRolesOf, operationOf, operationsOf } from "../../src/services/method-roles.js";
 import { newMember } from "../support/member.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { signedIn, type TestBrowser } from "../support/test-browser.js";
@@ -33,12 +33,12 @@ const UNTRIED = [
 
 describe("each operation", () => {
   it("has a cell in the table of roles", () => {
-    for (const method of METHODS) expect(() => roleCellOf(method)).not.toThrow();
+    for (const method of METHODS) expect(() => methodRolesOf(method)).not.toThrow();
   });
 
   it.each(ROLES)("is allowed or refused for %s as the table says", async (role) => {
     for (const method of METHODS.filter(({ name, methodKind }) => !UNTRIED.includes(name) && methodKind === "unary")) {
-      const { roles, needsSecondFactor } = roleCellOf(method);
+      const { roles, needsSecondFactor } = methodRolesOf(method);
       const { status, body } = await as(role).call(operationOf(method), {});
       const said = `${operationOf(method)} ${status} ${body.message}`;
       if (!roles.includes(role)) {
@@ -59,7 +59,7 @@ describe("each operation", () => {
     expect(streams.map(({ name }) => name)).toEqual(["FollowLogs"]);
     for (const method of streams) {
       const { code, message } = await as(role).callStream(operationOf(method));
-      if (roleCellOf(method).roles.includes(role)) expect(code, message).toBeUndefined();
+      if (methodRolesOf(method).roles.includes(role)) expect(code, message).toBeUndefined();
       else {
         expect(code).toBe("permission_denied");
         expect(message).toContain(`Your role ${role} may not call ${operationOf(method)}; `);

@@ -57,7 +57,7 @@ it("the root key moves from Transit to AWS KMS, with the settings of both, also 
   const between = await cloakroom({ ...base, ...ofKms }, "tenants", "list");
   expect(between).toMatchObject({
     code: 1,
-    stderr: `The root key transit:transit/cloakroom still wraps keys of tenants and is not at hand. Set ${beside}, then run: cloakroom keys rotate --root\n`,
+    stderr: `The root key transit:transit/cloakroom still wraps keys of tenants and is not configured. Set ${beside}, then run: cloakroom keys rotate --root\n`,
   });
   const freed = connect({ url: cluster.url("postgres", "moving") }, { connections: 1, statementTimeout: 5_000 });
   await freed`delete from leases`;

@@ -54,7 +54,8 @@ describe("two replicas that share their counters in Redis", () => {
    * How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow answer counts as
    * none.
    */
-  const missed = () => said("is away").map((times, index) => times - (said("is back")[index] ?? 0));
+  const missed = () =>
+    said("rate limits are per process").map((times, index) => times - (said("Redis reachable again")[index] ?? 0));
   const served = (statuses: readonly number[]) => statuses.filter((status) => status === 401).length;
   const said = (words: string) => replicas.map((replica) => replica.said().split(words).length - 1);
 
@@ -64,10 +65,10 @@ describe("two replicas that share their counters in Redis", () => {
     // Repeated with another client only if a replica said that it had lost Redis meanwhile.
     for (
       let client = 100;
-      client < 105 && (statuses.length === 0 || String(lost) !== String(said("is away")));
+      client < 105 && (statuses.length === 0 || String(lost) !== String(said("rate limits are per process")));
       client += 1
     ) {
-      lost = said("is away");
+      lost = said("rate limits are per process");
       statuses = await search(`203.0.113.${client}`, 60);
     }
     expect(statuses).toEqual([...Array(50).fill(401), ...Array(10).fill(429)]);
@@ -78,8 +79,12 @@ describe("two replicas that share their counters in Redis", () => {
     const { id: tenantId } = await newTenant(replicas[0]?.url, environment);
     let statuses: number[] = [];
     let lost = [0, 0];
-    for (let network = 7; network < 12 && (network === 7 || String(lost) !== String(said("is away"))); network += 1) {
-      lost = said("is away");
+    for (
+      let network = 7;
+      network < 12 && (network === 7 || String(lost) !== String(said("rate limits are per process")));
+      network += 1
+    ) {
+      lost = said("rate limits are per process");
       const begun = Array.from({ length: 40 }, (_, round) =>
         beginAtIssuer(replicas[round % 2]?.url ?? "", `198.51.100.${network}`, tenantId),
       );
@@ -110,7 +115,7 @@ describe("two replicas that share their counters in Redis", () => {
     await redis.stop();
     const replica = await startReplica(environment);
     try {
-      await vi.waitFor(() => expect(replica.said()).toContain("is away"), 5_000);
+      await vi.waitFor(() => expect(replica.said()).toContain("rate limits are per process"), 5_000);
       expect(await restClient(replica.url)("GET", "/readyz")).toMatchObject({ status: 200 });
     } finally {
       expect(await replica.stop()).toBe(0);

@@ -268,7 +268,7 @@ describe("the unary fast path answers as Connect's handlers do, byte for byte", 
     expect(Object.keys(of(answers.short)).length).toBeGreaterThan(20);
   });
 
-  it("and the responses are the expected ones", () => {
+  it("gives the expected responses", () => {
     expect(answers.short.get("gRPC: an answer")?.trailers["grpc-status"]).toBe("0");
     expect(answers.short.get("gRPC: no key")?.trailers["grpc-status"]).toBe("16");
     expect(answers.short.get("gRPC-Web, HTTP/1.1: an answer")?.body).toContain(token);

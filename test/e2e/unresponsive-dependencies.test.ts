@@ -31,7 +31,7 @@ async function silentServer(): Promise<AsyncDisposable & { readonly port: number
 function leftBehind({ said }: Replica): string[] {
   const lines = said()
     .split("\n")
-    .filter((line) => line.includes("left behind"));
+    .filter((line) => line.includes("was abandoned"));
   return lines.map((line) => String(Object(JSON.parse(line)).reason));
 }
 

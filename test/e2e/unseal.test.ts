@@ -192,7 +192,7 @@ it("a server without the key file waits sealed, and starts once enough shares ar
   expect(JSON.parse(strange.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 2 });
   const first = await withInput([one, one], "keys", "unseal", "--json");
   expect(JSON.parse(first.stdout)).toEqual({ unsealed: false, shares_held: 1, shares_needed: 3 });
-  expect(first.stderr).toContain("1 of 3 shares are in. 1 of another splitting are kept apart");
+  expect(first.stderr).toContain("1 of 3 shares received. 1 from a different split are kept apart");
   // Each holder submits alone, one of them with a file.
   await withInput([two], "keys", "unseal");
   expect((await fetch(`${url}/readyz`)).status).toBe(503);

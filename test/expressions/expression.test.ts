@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { evaluate, isTemplate, LONGEST_TEMPLATE } from "../../src/expressions/expression.js";
+import { evaluate, isTemplate, MAX_TEMPLATE_LENGTH } from "../../src/expressions/expression.js";
 import { refusal, result, sampleCard } from "./outcome.js";
 
 const person = { name: "John Doe", first_name: "John", last_name: "Brown", tags: ["b", "a"], age: 42, vip: false };
@@ -104,8 +104,8 @@ describe("rejected, because a misunderstood expression could show more than inte
   });
 
   test("a text longer than the limit", () => {
-    const longest = `{{ data }}${"x".repeat(LONGEST_TEMPLATE - 10)}`;
-    expect(result(longest, "y")).toBe(`y${"x".repeat(LONGEST_TEMPLATE - 10)}`);
+    const longest = `{{ data }}${"x".repeat(MAX_TEMPLATE_LENGTH - 10)}`;
+    expect(result(longest, "y")).toBe(`y${"x".repeat(MAX_TEMPLATE_LENGTH - 10)}`);
     expect(refusal(`${longest}x`, "y")).toContain("at most 4096 characters");
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
 import { EgressPolicy } from "../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "../../src/egress/guarded-agents.js";
-import { FetchTurns } from "../../src/functions/fetch-turns.js";
+import { FairFetchLimiter } from "../../src/functions/fair-fetch-limiter.js";
 import { FetchedBytes } from "../../src/functions/fetched-bytes.js";
 import { guardedFetch } from "../../src/functions/host-calls.js";
 
@@ -13,7 +13,7 @@ let url: string;
 let agents: GuardedAgents;
 /** Requests that the destination has not answered, by path, in the order in which they came. */
 let open: { readonly path: string; readonly end: () => void }[] = [];
-let fetching: { agents: GuardedAgents; turns: FetchTurns; fetched: FetchedBytes };
+let fetching: { agents: GuardedAgents; turns: FairFetchLimiter; fetched: FetchedBytes };
 
 beforeAll(async () => {
   destination = createServer((request, response) => {
@@ -33,7 +33,7 @@ beforeEach(() => {
   open = [];
   fetching = {
     agents,
-    turns: new FetchTurns({ ofTenant: 3, ofAll: 5, guaranteed: 1 }),
+    turns: new FairFetchLimiter({ ofTenant: 3, ofAll: 5, guaranteed: 1 }),
     fetched: new FetchedBytes(),
   };
 });

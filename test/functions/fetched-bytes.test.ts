@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressPolicy } from "../../src/egress/egress-policy.js";
 import { createGuardedAgents, type GuardedAgents } from "../../src/egress/guarded-agents.js";
-import { FetchTurns } from "../../src/functions/fetch-turns.js";
+import { FairFetchLimiter } from "../../src/functions/fair-fetch-limiter.js";
 import { FetchedBytes } from "../../src/functions/fetched-bytes.js";
 import { guardedFetch } from "../../src/functions/host-calls.js";
 
@@ -39,7 +39,7 @@ afterAll(() => {
 function fetching(limits = { ofTenant: 350 * KB, ofAll: 550 * KB }) {
   const fetched = new FetchedBytes(limits);
   return (tenantId = newTenantId(), target = url) =>
-    guardedFetch({ agents, turns: new FetchTurns(), fetched }, tenantId)(
+    guardedFetch({ agents, turns: new FairFetchLimiter(), fetched }, tenantId)(
       { method: "GET", url: target, headers: [] },
       AbortSignal.timeout(20_000),
     );

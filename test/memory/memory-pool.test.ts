@@ -52,7 +52,7 @@ describe("shared memory", () => {
     );
   });
 
-  it("counts for another holder once that is known", () => {
+  it("move() charges a reservation to the identified holder", () => {
     const pool = new MemoryPool(600);
     expect(pool.tryReserve([holder("unknown")], 300)).toBe(true);
     pool.move([holder("unknown")], [holder("a")], 300);

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { applyCallingOff, applyFollowUp, applyState, type FollowUp } from "../../src/payments/apply.js";
+import { applyCancellation, applyFollowUp, applyState, type FollowUp } from "../../src/payments/apply.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
@@ -105,27 +105,27 @@ describe("cancelling a payment whose approval time is over", () => {
   const failed = { status: "authorization_failed", errorCode: "incomplete_buyer_approval", intentOutcome: "failed" };
 
   it("fails it if the service did so or is processing it, and looks once more", () => {
-    const end = applyCallingOff(open, done, LATER).payment;
+    const end = applyCancellation(open, done, LATER).payment;
     expect(end).toMatchObject(failed);
     expect(end.dueAt).toBeUndefined();
-    const taken = applyCallingOff(open, accepted, LATER).payment;
+    const taken = applyCancellation(open, accepted, LATER).payment;
     expect(taken).toMatchObject(failed);
     expect(taken.dueAt?.getTime()).toBeGreaterThan(LATER);
   });
 
   it.each([unknown, refused])("leaves it open if the answer is $kind", (outcome) => {
-    expect(applyCallingOff(open, outcome, LATER).payment).toEqual(open);
+    expect(applyCancellation(open, outcome, LATER).payment).toEqual(open);
   });
 
   it("releases an approval that arrived meanwhile", () => {
     const approved: Payment = authorized();
-    expect(applyCallingOff(approved, done, LATER).payment).toMatchObject({
+    expect(applyCancellation(approved, done, LATER).payment).toMatchObject({
       ...{ status: "authorization_voided", voidedAt: LATER },
     });
-    expect(applyCallingOff(approved, accepted, LATER).payment).toMatchObject({
+    expect(applyCancellation(approved, accepted, LATER).payment).toMatchObject({
       ...{ status: "authorization_void_pending", attempt: { operation: "void", state: "accepted" } },
     });
-    expect(applyCallingOff(approved, refused, LATER).payment).toEqual(approved);
+    expect(applyCancellation(approved, refused, LATER).payment).toEqual(approved);
   });
 });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { withAccountSentTo } from "../../src/payments/account-fingerprint.js";
-import { applyCallingOff, applyFollowUp, applyState, beginAttempt } from "../../src/payments/apply.js";
+import { applyCancellation, applyFollowUp, applyState, beginAttempt } from "../../src/payments/apply.js";
 import { withEnded } from "../../src/payments/ended-operations.js";
-import { afterReport } from "../../src/payments/incoming.js";
-import { afterLookUp } from "../../src/payments/look-up.js";
+import { applyReport } from "../../src/payments/inbound-callbacks.js";
+import { applyLookUp } from "../../src/payments/look-up.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import type { Payment } from "../../src/payments/payment.js";
 import { anAttempt, aPayment, authorized, NOW } from "./sample-payment.js";
@@ -13,7 +13,7 @@ const refused = { kind: "refused", as: "failed", errorCode: "unexpected_state", 
 const accepted: FollowUpOutcome = { kind: "accepted", providerId: "act_1", codes: {} };
 
 const told = (payment: Payment, kind: "capture" | "void", providerId: string) =>
-  afterReport(payment, { kind, providerId, outcome: refused }, LATER, []).payment;
+  applyReport(payment, { kind, providerId, outcome: refused }, LATER, []).payment;
 
 /** The next attempt, sent, and not answered yet. */
 const again = (payment: Payment, operation: "capture" | "void") =>
@@ -32,7 +32,7 @@ describe.each(["capture", "void"] as const)("a %s that was refused", (operation)
     ["its answer", applyFollowUp(named, { operation, amount: 500, key: named.attempt?.key }, refused, LATER).payment],
     [
       "a look-up",
-      afterLookUp(
+      applyLookUp(
         named,
         {
           ...{ kind: "found", refusals: [{ operation, providerId: "act_1", outcome: refused }] },
@@ -55,7 +55,7 @@ describe("a cancelled payment", () => {
   const open = aPayment({ status: "buyer_approval_pending", approvalExpiresAt: NOW });
 
   it("is released after a late approval, although the cancellation is refused", () => {
-    const failed = applyCallingOff(open, accepted, LATER).payment;
+    const failed = applyCancellation(open, accepted, LATER).payment;
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
     const late = applyState(failed, standing, LATER).payment;
     expect(late.attempt).toMatchObject({ operation: "void" });
@@ -68,17 +68,17 @@ describe("a cancelled payment", () => {
   });
 
   it("uses the cancellation as its void if it was approved meanwhile; a look-up finds the refusal", () => {
-    const pending = applyCallingOff(authorized(), accepted, LATER).payment;
+    const pending = applyCancellation(authorized(), accepted, LATER).payment;
     expect(pending.attempt).toMatchObject({ operation: "void", state: "accepted", providerId: "act_1" });
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
     const refusals = [{ operation: "void", providerId: "act_1", outcome: refused } as const];
-    const { payment } = afterLookUp(pending, { kind: "found", standing, refusals }, LATER, []);
+    const { payment } = applyLookUp(pending, { kind: "found", standing, refusals }, LATER, []);
     expect([payment.status, payment.attempt]).toEqual(["authorization_succeeded", undefined]);
   });
 
-  it("does not confuse its name with that of a void of the shop", () => {
+  it("a webhook about the shop's own void does not end our cancellation", () => {
     const begun = again(authorized(), "void");
-    const { attempt, ...after } = applyCallingOff(begun, accepted, LATER).payment;
+    const { attempt, ...after } = applyCancellation(begun, accepted, LATER).payment;
     expect([attempt?.key, attempt?.providerId]).toEqual([begun.attempt?.key, undefined]);
     expect(told({ ...after, attempt }, "void", "act_1").attempt).toEqual(attempt);
   });

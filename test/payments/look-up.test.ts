@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { FORMULA_IDS, type FormulaId } from "../../src/payments/formula.js";
-import { afterLookUp, isSafeToResend } from "../../src/payments/look-up.js";
+import { applyLookUp, isSafeToResend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
@@ -55,7 +55,7 @@ describe("a refund whose answer was lost", () => {
   it("is looked up indefinitely, with pauses", () => {
     let payment = at("adyen-card");
     for (let now = NOW; now < NOW + 30 * 24 * HOUR_MS; now = payment.dueAt?.getTime() ?? now) {
-      payment = afterLookUp(payment, unsupported, now, [refund]).payment;
+      payment = applyLookUp(payment, unsupported, now, [refund]).payment;
       expect(payment.attempt?.key).toBe(attempt.key);
       expect(payment.dueAt?.getTime()).toBeGreaterThan(now);
     }
@@ -70,7 +70,7 @@ describe("a capture that a look-up shows as refused", () => {
   const lookedUp = (attempt: Partial<Attempt>, captures: number) => {
     const taken = anAttempt("capture", { state: "accepted", ...attempt });
     const pending = authorized({ status: "capture_pending", attempt: taken, captures });
-    return afterLookUp(pending, found, NOW, []).payment;
+    return applyLookUp(pending, found, NOW, []).payment;
   };
 
   it.each([
@@ -105,7 +105,7 @@ test.each(["processing", "capture_pending", "authorization_succeeded"] as const)
   (status) => {
     const payment = aPayment({ status, attempt: anAttempt("authorize", { state: "unknown" }), dueAt: new Date(NOW) });
     const now = NOW + 25 * HOUR_MS;
-    const { payment: after, moved } = afterLookUp(payment, unknown, now, []);
+    const { payment: after, moved } = applyLookUp(payment, unknown, now, []);
     expect(moved).toBe(status === "processing");
     expect(after.status).toBe(status === "processing" ? "authorization_failed" : status);
     if (!moved) expect(after.dueAt?.getTime()).toBeGreaterThan(now);
@@ -114,7 +114,7 @@ test.each(["processing", "capture_pending", "authorization_succeeded"] as const)
 
 describe("a cancelled payment that is looked up once more", () => {
   const failed = aPayment({ status: "authorization_failed", intentOutcome: "failed", dueAt: new Date(NOW) });
-  const dueAfter = (found: LookUpOutcome, now = NOW) => afterLookUp(failed, found, now, []).payment.dueAt?.getTime();
+  const dueAfter = (found: LookUpOutcome, now = NOW) => applyLookUp(failed, found, now, []).payment.dueAt?.getTime();
   const redirect = { kind: "redirect", providerId: "pi_1", approvalUrl: "https://bank.example", codes: {} } as const;
 
   it("is looked up for a day while it is still open there", () => {
@@ -124,11 +124,11 @@ describe("a cancelled payment that is looked up once more", () => {
     }
   });
 
-  it("rests if it has ended there, and is released if it was approved", () => {
+  it("stops polling once the service has ended it, and voids it if it was approved", () => {
     expect(dueAfter(unsupported)).toBeUndefined();
     expect(dueAfter({ kind: "absent" })).toBeUndefined();
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
-    const { payment } = afterLookUp(failed, { kind: "found", standing }, NOW, []);
+    const { payment } = applyLookUp(failed, { kind: "found", standing }, NOW, []);
     expect(payment).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
     expect(isSafeToResend(payment, { kind: "found", standing }, NOW)).toBe(true);
   });
@@ -166,7 +166,7 @@ test("whatever a look-up finds, the next one follows after a pause, and no opera
       const [status, under, outcome, intent] = drawn;
       const begun = under && anAttempt(under.operation, { ...under, since: NOW - under.since, refundId: refund.id });
       const before = { ...aPayment({ status, attempt: begun, authorizedAmount: 1000, dueAt: new Date(NOW) }, intent) };
-      const { payment, moved } = afterLookUp(before, outcome, NOW + 1, [refund]);
+      const { payment, moved } = applyLookUp(before, outcome, NOW + 1, [refund]);
       if (!moved && status !== "buyer_approval_pending") {
         if (payment.dueAt) expect(payment.dueAt.getTime()).toBeGreaterThan(NOW + 1);
         if (payment.attempt) expect(payment.dueAt).toBeDefined();

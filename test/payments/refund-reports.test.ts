@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { base62Of } from "../../src/payments/addresses.js";
-import { afterReport } from "../../src/payments/incoming.js";
+import { applyReport } from "../../src/payments/inbound-callbacks.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
-import { afterRefund, afterRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
+import { applyRefund, applyRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
+import { base62Of } from "../../src/payments/signed-path.js";
 import { anAttempt, aRefund, captured, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
@@ -21,44 +21,44 @@ function underWay() {
 describe("a report about a refund", () => {
   it("adds its amount once it has succeeded, and once only", () => {
     const { refund, payment } = underWay();
-    const change = afterRefund(payment, refund, done, LATER);
+    const change = applyRefund(payment, refund, done, LATER);
     expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined, dueAt: undefined });
     const [after] = change.refunds ?? [];
     expect(after).toMatchObject({ status: "succeeded", providerId: "re_1" });
-    const again = afterRefund(change.payment, after ?? refund, done, LATER);
+    const again = applyRefund(change.payment, after ?? refund, done, LATER);
     expect([again.payment, again.refunds]).toEqual([change.payment, []]);
   });
 
   it("of a late failure subtracts its amount once, and repetitions change nothing", () => {
     const refund = aRefund({ status: "succeeded", providerId: "re_1" });
-    const change = afterRefund(captured({ refundedAmount: 500 }), refund, refused, LATER);
+    const change = applyRefund(captured({ refundedAmount: 500 }), refund, refused, LATER);
     const [after] = change.refunds ?? [];
     expect(after).toMatchObject({ status: "failed", errorCode: "canceled_payment_method" });
     expect(change.payment.refundedAmount).toBe(200);
     for (const repeated of [refused, done, accepted, unknown]) {
-      const again = afterRefund(change.payment, after ?? refund, repeated, LATER);
+      const again = applyRefund(change.payment, after ?? refund, repeated, LATER);
       expect([again.payment.refundedAmount, again.refunds]).toEqual([200, []]);
     }
   });
 
   it("of a failure before its success ends it as failed", () => {
     const { refund, payment } = underWay();
-    const change = afterRefund(payment, refund, refused, LATER);
+    const change = applyRefund(payment, refund, refused, LATER);
     const [after] = change.refunds ?? [];
-    const late = afterRefund(change.payment, after ?? refund, done, LATER);
+    const late = applyRefund(change.payment, after ?? refund, done, LATER);
     expect([after?.status, late.payment.refundedAmount, late.refunds]).toEqual(["declined", 0, []]);
   });
 
   it("about another refund leaves the one in progress alone", () => {
     const { payment } = underWay();
     const earlier = aRefund({ status: "succeeded", amount: 100 });
-    const { payment: after } = afterRefund({ ...payment, refundedAmount: 100 }, earlier, refused, LATER);
+    const { payment: after } = applyRefund({ ...payment, refundedAmount: 100 }, earlier, refused, LATER);
     expect([after.refundedAmount, after.attempt]).toEqual([0, payment.attempt]);
   });
 
   it("never leads to a second request that the service accepted", () => {
     const { refund, payment } = underWay();
-    expect(afterRefund(payment, refund, unknown, LATER).payment.attempt?.state).toBe("accepted");
+    expect(applyRefund(payment, refund, unknown, LATER).payment.attempt?.state).toBe("accepted");
   });
 });
 
@@ -67,17 +67,17 @@ describe("a refund in progress that a report ends", () => {
     "($kind) is looked at once more: what the service returned by itself shows then",
     (outcome) => {
       const { refund, payment } = underWay();
-      const pending = afterRefundsFound(payment, [refund], undefined, 200, LATER).payment;
+      const pending = applyRefundsFound(payment, [refund], undefined, 200, LATER).payment;
       expect(pending.refundedAmount).toBe(0);
       const report = { kind: "refund", reference: base62Of(refund.id), providerId: "re_1", outcome } as const;
-      const change = afterReport(pending, report, LATER, [refund]);
+      const change = applyReport(pending, report, LATER, [refund]);
       expect(change.payment.attempt).toBeUndefined();
       expect(change.payment.dueAt?.getTime()).toBeGreaterThan(LATER);
       const [ended = refund] = change.refunds ?? [];
       const total = outcome === done ? 500 : 200;
-      const looked = afterRefundsFound(change.payment, [ended], undefined, total, LATER).payment;
+      const looked = applyRefundsFound(change.payment, [ended], undefined, total, LATER).payment;
       expect([looked.refundedAmount, looked.dueAt]).toEqual([total, undefined]);
-      const again = afterReport(looked, report, LATER, [ended]).payment;
+      const again = applyReport(looked, report, LATER, [ended]).payment;
       expect(again.dueAt).toBeUndefined();
     },
   );
@@ -110,7 +110,7 @@ describe("the refunds that a look-up finds", () => {
 
   it("end the one in progress, whose amount the service's sum already includes", () => {
     const { refund, payment } = underWay();
-    const change = afterRefundsFound(payment, [refund], [entry(refund.id, done)], 300, LATER);
+    const change = applyRefundsFound(payment, [refund], [entry(refund.id, done)], 300, LATER);
     expect(change.payment).toMatchObject({ refundedAmount: 300, attempt: undefined });
     expect(change.refunds).toMatchObject([{ id: refund.id, status: "succeeded" }]);
   });
@@ -118,7 +118,7 @@ describe("the refunds that a look-up finds", () => {
   it("subtract what has failed since, also from a sum that was higher before", () => {
     const refund = aRefund({ status: "succeeded", providerId: "re_1" });
     const before = captured({ refundedAmount: 300 });
-    const change = afterRefundsFound(before, [refund], [entry(refund.id, refused)], 0, LATER);
+    const change = applyRefundsFound(before, [refund], [entry(refund.id, refused)], 0, LATER);
     expect(change.payment.refundedAmount).toBe(0);
     expect(change.refunds).toMatchObject([{ status: "failed" }]);
   });
@@ -126,14 +126,14 @@ describe("the refunds that a look-up finds", () => {
   it("include refunds made at the service itself, up and down, and never less than what we know of", () => {
     const refund = aRefund({ status: "succeeded" });
     const shown = (total: number | undefined, refundedAmount = 300) =>
-      afterRefundsFound(captured({ refundedAmount }), [refund], [], total, LATER).payment.refundedAmount;
+      applyRefundsFound(captured({ refundedAmount }), [refund], [], total, LATER).payment.refundedAmount;
     expect([shown(500), shown(300, 500), shown(0), shown(undefined, 500)]).toEqual([500, 300, 300, 500]);
   });
 
   it("count during a refund in progress only if it is not among them: the sum may already include it", () => {
     const { refund, payment } = underWay();
-    const shown = (found: Parameters<typeof afterRefundsFound>[2]) => {
-      const { payment: left } = afterRefundsFound(payment, [refund], found, 300, LATER);
+    const shown = (found: Parameters<typeof applyRefundsFound>[2]) => {
+      const { payment: left } = applyRefundsFound(payment, [refund], found, 300, LATER);
       expect(left.attempt?.state).toBe("accepted");
       expect(left.dueAt?.getTime()).toBeGreaterThan(LATER);
       return left.refundedAmount;
@@ -145,6 +145,6 @@ describe("the refunds that a look-up finds", () => {
   it("with one reference are one refund, which succeeded if any did", () => {
     const { refund, payment } = underWay();
     const found = [entry(refund.id, refused), entry(refund.id, done)];
-    expect(afterRefundsFound(payment, [refund], found, 300, LATER).refunds).toMatchObject([{ status: "succeeded" }]);
+    expect(applyRefundsFound(payment, [refund], found, 300, LATER).refunds).toMatchObject([{ status: "succeeded" }]);
   });
 });

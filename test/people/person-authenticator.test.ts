@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import type { Clock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { PersonAuthenticator } from "../../src/people/person-authenticator.js";
@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const IDLE_MS = 15 * MINUTE;
 const VISIT: Visit = {
   ...{ address: "203.0.113.7", network: "203.0.113.7", client: "Firefox on Linux", isIdle: false },
-  context: NO_CONTEXT,
+  context: EMPTY_CONTEXT,
   cookie: () => undefined,
   requireOwnPage: () => {},
 };
@@ -53,7 +53,7 @@ async function signIn() {
   const people = new PersonAuthenticator(vault.database, vault.keyring, clock, IDLE_MS);
   return async (minutes: number, isIdle = false): Promise<string> => {
     aheadBy = minutes * MINUTE;
-    return people.authenticate(token.reveal(), isIdle, NO_CONTEXT).then(
+    return people.authenticate(token.reveal(), isIdle, EMPTY_CONTEXT).then(
       ({ principal }) => (principal.kind === "person" ? principal.role : principal.kind),
       (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "thrown"),
     );

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -19,7 +19,7 @@ function bodyOf(pieces: readonly (Buffer | string)[], { ends = true } = {}): Rea
 
 const callOf = (body: Readable | Buffer, memory: RequestMemory): ProxyCall => ({
   ...{ method: "POST", path: "", query: "", headers: [], body, memory },
-  ...{ audit: { context: NO_CONTEXT, badReason: undefined } },
+  ...{ audit: { context: EMPTY_CONTEXT, badReason: undefined } },
   ...{ apiKey: undefined, target: undefined, signal: new AbortController().signal },
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
@@ -46,7 +46,7 @@ describe("the transforms of one direction", () => {
     const request = { method: "POST", path: "", query: "", headers: [], body: Buffer.from("x") };
     const call = { signal: new AbortController().signal, memory: UNLIMITED_MEMORY };
     const outcome = await transforms
-      .request({ tenantId, context: NO_CONTEXT, proxy }, steps, request, call)
+      .request({ tenantId, context: EMPTY_CONTEXT, proxy }, steps, request, call)
       .catch((error: unknown) => error);
     return { runs, outcome };
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/settings/config.js";
 
 describe("CLOAKROOM_RATE_LIMITS", () => {
-  it("defaults to the limits of the specification", () => {
+  it("defaults to the documented limits", () => {
     const documented = { global: 1_000, portal: 600, token_read: 100, token_write: 200, token_search: 50 };
     expect(readConfig({}).rateLimits).toEqual(documented);
   });

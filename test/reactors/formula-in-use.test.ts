@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Caller } from "../../src/access/caller.js";
 import { Grant } from "../../src/access/grant.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { createFormula, deleteFormula } from "../../src/reactors/formula.js";
@@ -36,7 +36,7 @@ beforeEach(async () => {
     ...{ keyId: undefined, session: undefined },
     ...{
       grant: new Grant({ permissions: [], rules: [] }),
-      context: NO_CONTEXT,
+      context: EMPTY_CONTEXT,
       settings: DEFAULT_SETTINGS,
       revision: FIRST_REVISION,
     },

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Authenticator } from "../../src/access/authenticate.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
 import { newUuid } from "../../src/base/ids.js";
 import { createReactor } from "../../src/reactors/reactor.js";
@@ -27,7 +27,7 @@ it("runs that were leased together with an unreadable one are waited for", async
     const { tenantId, applicationId } = await provisionTenant(database, vault.rootKey, owner);
     const keys = await keyring.of(tenantId);
     const authenticator = new Authenticator(database, keyring, systemClock);
-    const caller = await authenticator.application(tenantId, applicationId, NO_CONTEXT);
+    const caller = await authenticator.application(tenantId, applicationId, EMPTY_CONTEXT);
     if (!caller) throw new Error("the tenant has no application");
     const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
       database.ordinary.run(tenantId, "unguarded", work);

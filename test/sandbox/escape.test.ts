@@ -378,7 +378,7 @@ describe("files and the network", () => {
     expect(asked).toEqual([`file://${secretFile}`]);
   });
 
-  test("nothing was written", () => {
+  test("no escape attempt created or removed a file", () => {
     expect(existsSync(secretFile)).toBe(true);
     expect(readdirSync(folder)).toEqual(["secret.txt"]);
   });

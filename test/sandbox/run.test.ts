@@ -199,7 +199,7 @@ describe("limits on size", () => {
     expect(await run(exporting("({ args }) => args"), options)).toMatchObject({ reason: "result_too_large" });
   });
 
-  test("code", async () => {
+  test("rejects code above 50,000 characters", async () => {
     expect(await run(`${exporting("() => 1")}${" ".repeat(50_000)}`)).toMatchObject({ reason: "does_not_compile" });
     expect(await value(`${exporting("() => 1")}${" ".repeat(49_000)}`)).toBe(1);
   });

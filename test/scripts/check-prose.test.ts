@@ -44,12 +44,25 @@ describe("the prose check", () => {
     ["relative clause without a noun", "It waits. Whose caller has left needs no answer."],
     ["relative clause without a noun", "- One whose key is gone fails."],
     ["made-up name", "Both share a flight."],
+    ["document outside of the repository", "It takes 35 ms (storage study 4.5)."],
+    ["document outside of the repository", "Sessions end after an hour, as the specification says."],
   ])("finds %s in a document: %s", (rule, sentence) => {
     write("docs/decisions/0001-x.md", `# A page\n\n${sentence}\n`);
     const { status, stderr } = check();
     expect(status).toBe(1);
     expect(stderr).toContain(`documents: "${rule}" occurs 1 times; 0 are allowed.`);
     expect(stderr).toMatch(/docs\/decisions\/0001-x\.md:3: ".*"\. Write: /);
+  });
+
+  it.each([
+    'it("that is lost fails", go);',
+    'it.each(["a"])("of %s is kept", go);',
+    'test.each([\n  1,\n])(\n  "by %s", go);',
+  ])("finds a title that begins in the middle of a sentence: %s", (line) => {
+    write("test/a.test.ts", line);
+    expect(check().stderr).toContain(
+      'test: "title that begins in the middle of a sentence" occurs 1 times; 0 are allowed.',
+    );
   });
 
   it("accepts a question", () => {

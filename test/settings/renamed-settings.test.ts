@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readConfig } from "../../src/settings/config.js";
 import { ConfigError, withPresentNames } from "../../src/settings/environment.js";
 
 describe("a setting under its former name", () => {
@@ -12,6 +13,14 @@ describe("a setting under its former name", () => {
     expect(warnings).toEqual([
       "CLOAKROOM_RPC_LANE is now CLOAKROOM_RPC_FAST_PATH. The next release does not accept the former name.",
     ]);
+  });
+
+  it.each([
+    ["CLOAKROOM_LOG_RETENTION_DAYS", "30", { logRetentionDays: 30 }],
+    ["CLOAKROOM_LOG_ADDRESSES", "none", { logAddresses: "none" }],
+    ["CLOAKROOM_REQUEST_TIMEOUT_MS", "5000", { requestTimeout: 5_000 }],
+  ])("%s is still read", (former, value, expected) => {
+    expect(readConfig(withPresentNames({ [former]: value }, () => {}))).toMatchObject(expected);
   });
 
   it("is refused beside the present one", () => {

@@ -239,7 +239,7 @@ describe("a transaction that continues without us", () => {
     expect(await fixture.logs()).toBe(2);
   });
 
-  it("and whose outcome stays unknown is reported as such, and not retried", async () => {
+  it("returns unavailable without a retry when the commit outcome cannot be determined", async () => {
     let looks = 0;
     const wasCommitted = async () => {
       looks += 1;
@@ -278,7 +278,7 @@ describe("an unavailable database", () => {
     ["refuses connections", async ({ proxy }) => proxy.stopListening()],
     ["closes every connection", async ({ proxy }) => proxy.goAway()],
   ];
-  it.each(away)("and %s is a 503, for reads and writes, in one step or more", async (_, leave) => {
+  it.each(away)("%s is a 503, for reads and writes, in one step or more", async (_, leave) => {
     await using fixture = await openFixture(database, { connections: 2 });
     await fixture.insert("warm");
     await leave(fixture);

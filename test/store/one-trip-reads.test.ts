@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newUuid, type TenantId } from "../../src/base/ids.js";
 import { findTokenLogged, loggedTokenQuery } from "../../src/store/audit/logged-reads.js";
 import { insertToken, type TokenRow } from "../../src/store/tokens/tokens.js";
@@ -39,7 +39,7 @@ function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
 const read =
   (id: string, logId = newUuid(), mostBytes = 100) =>
   (tx: Transaction) =>
-    findTokenLogged(tx, QUERY, { id, mostBytes, logId, actor: ACTOR, context: NO_CONTEXT, transform: "mask" });
+    findTokenLogged(tx, QUERY, { id, mostBytes, logId, actor: ACTOR, context: EMPTY_CONTEXT, transform: "mask" });
 
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
@@ -97,7 +97,7 @@ describe("a read in one round trip", () => {
     expect(await logOf(fixture.tenantId)).toEqual([]);
   });
 
-  it("of a token that is larger than asked for returns its size and logs nothing", async () => {
+  it("returns the size of a token that is larger than asked for, and logs nothing", async () => {
     const attributes = Buffer.alloc(50);
     await using fixture = await withTokens(rowOf("a", { data: Buffer.alloc(50, "x"), attributes }), rowOf("b"));
     const logId = newUuid();
@@ -133,7 +133,7 @@ describe("a read in one round trip", () => {
             mostBytes: 100,
             logId: newUuid(),
             actor: undefined,
-            context: NO_CONTEXT,
+            context: EMPTY_CONTEXT,
             transform: "mask",
           })
           .then(() => insertAndLog(tx, "third"));
@@ -153,7 +153,7 @@ describe("a read in one round trip", () => {
     expect(await logOf(fixture.tenantId)).toEqual([]);
   });
 
-  it("whose commit is not acknowledged runs again, and is logged each time", async () => {
+  it("runs again when its commit is not acknowledged, and is logged each time", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     const [outcome] = await together(fixture, [read("a")]);
@@ -162,7 +162,7 @@ describe("a read in one round trip", () => {
     expect(await logOf(fixture.tenantId)).toHaveLength(2);
   });
 
-  it("whose commit is not acknowledged leaves the writes of its batch stored once", async () => {
+  it("leaves the writes of its batch stored once when its commit is not acknowledged", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
     let runs = 0;

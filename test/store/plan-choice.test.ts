@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { logEntry } from "../../src/audit/log-entry.js";
 import { newUuid } from "../../src/base/ids.js";
 import { findApplicationKey, findApplicationRights } from "../../src/store/access/credentials.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { findTokenLogged, loggedTokenQuery } from "../../src/store/audit/logged-reads.js";
-import { noteDue } from "../../src/store/jobs/due.js";
+import { scheduleDue } from "../../src/store/jobs/due.js";
 import {
-  dropExpiredIdempotencyKey,
+  deleteExpiredIdempotencyKey,
   findIdempotencyKey,
   insertIdempotencyKey,
 } from "../../src/store/jobs/idempotency-keys.js";
 import { defineStatement } from "../../src/store/statements/statement.js";
 import { countActiveToken, countToken } from "../../src/store/tokens/token-counts.js";
-import { deleteCvc, putCvc } from "../../src/store/tokens/token-cvc.js";
+import { deleteCvc, upsertCvc } from "../../src/store/tokens/token-cvc.js";
 import { deleteTerm, insertTerm } from "../../src/store/tokens/token-terms.js";
 import {
   deleteTokenRow,
@@ -23,7 +23,7 @@ import {
   insertTokenIfFree,
   markTokenActive,
   type TokenRow,
-  updateToken,
+  updateTokenRow,
 } from "../../src/store/tokens/tokens.js";
 import type { OrdinaryTransaction } from "../../src/store/transactions/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -73,8 +73,8 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   await tx.query(findIdempotencyKey, hash);
   insertToken(tx, rowOf(`${id} a`));
   insertTerm(tx, term);
-  putCvc(tx, { token_id: id, code: Buffer.from("1"), due_at: new Date(tx.now.getTime() + 60_000) });
-  noteDue(tx, { kind: "token", at: tx.now });
+  upsertCvc(tx, { token_id: id, code: Buffer.from("1"), due_at: new Date(tx.now.getTime() + 60_000) });
+  scheduleDue(tx, { kind: "token", at: tx.now });
   countToken(tx, { type: "token", change: 1, createdAt: tx.now });
   countActiveToken(tx, "2026-01-01");
   writeLog(tx, logEntry(undefined, "token", id, "create"));
@@ -83,8 +83,8 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   await findConflictingTokens(tx, { id, dedupeKey: row.dedupe_key });
   await findToken(tx, id);
   await markTokenActive(tx, id, "2026-02-01");
-  updateToken(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
-  tx.enqueue(dropExpiredIdempotencyKey, hash);
+  updateTokenRow(tx, { ...row, data: Buffer.from("y"), modified_by: newUuid() });
+  tx.enqueue(deleteExpiredIdempotencyKey, hash);
   tx.enqueue(insertIdempotencyKey, {
     ...{ key_hash: hash, request_hash: hash, accepted: false, response: hash, expires_at: tx.now, maker: null },
   });
@@ -96,7 +96,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
     mostBytes: 100,
     logId: newUuid(),
     actor: undefined,
-    context: NO_CONTEXT,
+    context: EMPTY_CONTEXT,
     transform: "mask",
   });
 }

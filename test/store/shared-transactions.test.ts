@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/base/ids.js";
-import { deleteApplication, insertApplication } from "../../src/store/access/applications.js";
+import { deleteApplicationRow, insertApplication } from "../../src/store/access/applications.js";
 import { deleteMessagesOf, insertMessage } from "../../src/store/jobs/outbox.js";
-import { deleteCvc, putCvc } from "../../src/store/tokens/token-cvc.js";
+import { deleteCvc, upsertCvc } from "../../src/store/tokens/token-cvc.js";
 import type { TokenRow } from "../../src/store/tokens/tokens.js";
 import type { Transaction } from "../../src/store/transactions/transaction.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -35,9 +35,9 @@ describe("requests that share a transaction", () => {
     await together(
       fixture,
       [
-        async (tx) => putCvc(tx, codeOf("another", "1")),
+        async (tx) => upsertCvc(tx, codeOf("another", "1")),
         async (tx) => deleteCvc(tx, CARD.id),
-        async (tx) => putCvc(tx, codeOf(CARD.id, "2")),
+        async (tx) => upsertCvc(tx, codeOf(CARD.id, "2")),
       ],
       "unguarded",
     );
@@ -71,7 +71,7 @@ describe("requests that share a transaction", () => {
     const id = newUuid();
     const made = { id, name: "A", type: "private", permissions: [], rules: [], definition: null, created_by: null };
     await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => tx.enqueue(insertApplication, made));
-    const remove = (tx: Transaction) => tx.query(deleteApplication, id);
+    const remove = (tx: Transaction) => tx.query(deleteApplicationRow, id);
     const outcomes = await together(fixture, [remove, remove], "unguarded");
     expect(outcomes).toEqual([true, false].map((value) => ({ status: "fulfilled", value })));
   });

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { prepareApplication, replaceApplication } from "../../src/access/applications.js";
+import { prepareApplication, updateApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
 import { actorOf, type Caller } from "../../src/access/caller.js";
 import { createSession, prepareAuthorization } from "../../src/access/session.js";
-import { NO_CONTEXT } from "../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import type { TenantId, Uuid } from "../../src/base/ids.js";
 import { lengthPrefixed } from "../../src/crypto/bytes.js";
 import { createKeyFile } from "../../src/crypto/key-file.js";
@@ -67,7 +67,7 @@ function newServer() {
   return { keyring, authenticator: new Authenticator(database, keyring, clock) };
 }
 const authenticate = (key: Sensitive<string>): Promise<Caller> =>
-  newServer().authenticator.authenticate(key.reveal(), NO_CONTEXT);
+  newServer().authenticator.authenticate(key.reveal(), EMPTY_CONTEXT);
 
 /**
  * Leaves the tenant as an earlier release would have created it, with an application, a token, a proxy and a session.
@@ -183,7 +183,7 @@ describe("a tenant of an earlier release", () => {
     const rows = await inTenant<{ id: Uuid }>("select id from applications where type = 'public'");
     const [page] = rows;
     if (!page) throw new Error("the tenant has no public application");
-    await expect(run((tx) => replaceApplication(tx, keys, manager, page.id, draft))).rejects.toMatchObject(refusal);
+    await expect(run((tx) => updateApplication(tx, keys, manager, page.id, draft))).rejects.toMatchObject(refusal);
   });
 
   it("has all of them sealed by a rotation of its keys, and works meanwhile", async () => {

@@ -3,7 +3,7 @@ import { systemClock } from "../../src/base/clock.js";
 import { newTenantId, type TenantId } from "../../src/base/ids.js";
 import { tenantRemovalJob } from "../../src/jobs/tenant-removal.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
-import { noteDue } from "../../src/store/jobs/due.js";
+import { scheduleDue } from "../../src/store/jobs/due.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { removeRows } from "../../src/tenancy/remove-tenant.js";
 import { insertSamples, tenantTables } from "../store/support/samples.js";
@@ -51,7 +51,7 @@ describe("the rows of a deleted tenant", () => {
     const late = newTenantId();
     await insertSamples(stored, late, tables);
     await using own = openDatabase({ address: stored.address, sharedConnections: 1, bulkConnections: 1, clock });
-    await own.bulk.run(late, "unguarded", async (tx) => noteDue(tx, { kind: "tenant", at: tx.now }));
+    await own.bulk.run(late, "unguarded", async (tx) => scheduleDue(tx, { kind: "tenant", at: tx.now }));
     const failures: TenantId[] = [];
     const roots = { find: () => Promise.reject(new Error("no key is to be unwrapped")) };
     const job = tenantRemovalJob({

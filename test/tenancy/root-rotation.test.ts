@@ -10,7 +10,7 @@ import type { Sensitive } from "../../src/crypto/sensitive.js";
 import { splitRootKey } from "../../src/crypto/shares.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import type { Sql } from "../../src/store/postgres/connect.js";
-import { insertRootKey, listRootKeys, noteSplit } from "../../src/store/tenancy/root-keys.js";
+import { insertRootKey, listRootKeys, setRootKeyThreshold } from "../../src/store/tenancy/root-keys.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { type RootRotationParts, rotateRootKey } from "../../src/tenancy/root-rotation.js";
@@ -146,7 +146,7 @@ describe("replacing the root key", () => {
   async function splitAndTakeAway(): Promise<void> {
     const [key] = await readKeyFile(keyFile);
     shares.set(key.id, await splitRootKey(key, { shares: 2, threshold: 2 }));
-    await noteSplit(stored.owner, key.id, 2);
+    await setRootKeyThreshold(stored.owner, key.id, 2);
     rmSync(keyFile);
   }
 

@@ -87,7 +87,7 @@ describe("new keys of a tenant", () => {
     const begun = beginRotation({ database, rootKeys: nowhere }, tenantId);
     await expect(begun).rejects.toMatchObject({
       name: "DatabaseSetupError",
-      message: `The root key was replaced by ${root.id}, which is not at hand here. Put its file in place, or set what names it, and run this again.`,
+      message: `The root key was replaced by ${root.id}, which is not configured here. Put its file in place, or set what names it, and run this again.`,
     });
     expect(await keysOf(tenantId)).toEqual(before);
   });

@@ -191,7 +191,7 @@ describe("a login", () => {
     });
   });
 
-  it.each(["superuser", "bypassrls"])("whose effective role is %s is refused, with the remedy", async (attribute) => {
+  it.each(["superuser", "bypassrls"])("is refused if its effective role is %s, with the remedy", async (attribute) => {
     const installation = await withDatabase();
     await init(installation);
     await cluster.admin.unsafe(`alter role cloakroom_app ${attribute}`);
@@ -272,7 +272,7 @@ describe("an unreachable address", () => {
     [
       "names no database",
       (url) => `${url}_of_nobody`,
-      "There is no such database as DATABASE_URL names. Create it, owned by its login.",
+      "The database named in DATABASE_URL does not exist. Create it, owned by its login.",
     ],
     [
       "is another database's",
@@ -282,7 +282,7 @@ describe("an unreachable address", () => {
     [
       "asks for TLS of a server that has none",
       (url) => `${url}?sslmode=require`,
-      "The server that DATABASE_URL names does not speak TLS, which sslmode=require asks for.",
+      "The server that DATABASE_URL names does not support TLS, which sslmode=require asks for.",
     ],
     [
       "has an unknown sslmode",

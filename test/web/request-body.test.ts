@@ -63,7 +63,7 @@ describe("what a page gets of an answer", () => {
     });
   });
 
-  it("is nothing of an answer with another structure", () => {
+  it("is null when the response has a different shape", () => {
     expect(shownAnswer(number, { data: "4242424242424242" })).toBeNull();
     expect(shownAnswer([number], "4242424242424242")).toBeNull();
   });

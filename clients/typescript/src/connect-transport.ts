@@ -4,7 +4,7 @@ import { isFields } from "./shape.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "./transport.js";
 
 /** The header has at most ten digits. Servers shorten long deadlines anyway. */
-const LONGEST_TIMEOUT_MS = 1e10;
+const MAX_TIMEOUT_MS = 1e10;
 
 /** Calls over Connect with JSON and fetch, for browsers and for proxies that speak no HTTP/2. */
 export class ConnectTransport implements Transport {
@@ -22,7 +22,7 @@ export class ConnectTransport implements Transport {
       "content-type": "application/json",
       "connect-protocol-version": "1",
     };
-    if (timeoutMs < LONGEST_TIMEOUT_MS) sent["connect-timeout-ms"] = String(timeoutMs);
+    if (timeoutMs < MAX_TIMEOUT_MS) sent["connect-timeout-ms"] = String(timeoutMs);
     let response: Response;
     let text: string;
     try {

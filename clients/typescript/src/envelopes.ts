@@ -3,7 +3,7 @@ import { AttemptError } from "./errors.js";
 /** One byte of flags and four of length before each message, in gRPC and in streams of Connect. */
 const PREFIX_BYTES = 5;
 /** A stream with a longer message is not one of ours. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface Envelope {
   readonly flags: number;
@@ -20,7 +20,7 @@ export class Envelopes {
     while (this.#rest.length >= PREFIX_BYTES) {
       const view = new DataView(this.#rest.buffer, this.#rest.byteOffset, PREFIX_BYTES);
       const end = PREFIX_BYTES + view.getUint32(1);
-      if (end > MOST_BYTES)
+      if (end > MAX_BYTES)
         throw new AttemptError({ code: "bad_answer", message: "The stream has a message without end." });
       if (this.#rest.length < end) return;
       const content = this.#rest.subarray(PREFIX_BYTES, end);

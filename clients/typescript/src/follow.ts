@@ -21,7 +21,7 @@ export interface Followed<T> extends AsyncIterable<T> {
 }
 
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 8_000;
+const MAX_WAIT_MS = 8_000;
 /** Failures after which the stream is opened again, however often. */
 const PASSING: readonly string[] = ["connection_failed", "unavailable", "rate_limited", "internal"];
 /** A stream that is opened again repeats the items of a few minutes. */
@@ -47,7 +47,7 @@ export function followed<T>(
         const failed = yield* once(end, () => {
           failures = 0;
         });
-        const wait = Math.random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
+        const wait = Math.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
         await end.sleep(Math.max(wait, (failed.failure.retryAfter ?? 0) * 1_000));
         if (end.ended) throw failed;
       }

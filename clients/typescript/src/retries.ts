@@ -7,9 +7,9 @@ import type { ErrorCode, Failure } from "./errors.js";
 export type Effect = "read" | "delete" | "keyed" | "once";
 
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 8_000;
+const MAX_WAIT_MS = 8_000;
 /** The client fails rather than wait longer. */
-const LONGEST_RETRY_AFTER_S = 60;
+const MAX_RETRY_AFTER_S = 60;
 /** The retry throttling of gRPC (proposal A6): retries are a tenth of the calls at most while the server fails. */
 const BUDGET = 10;
 const BUDGET_PER_SUCCESS = 0.1;
@@ -42,10 +42,10 @@ export class Retries {
     if (failure.isFinal || !PASSING.has(failure.code)) return undefined;
     if (effect === "once" && !failure.didNotRun) return undefined;
     const { retryAfter } = failure;
-    if (retryAfter !== undefined && retryAfter > LONGEST_RETRY_AFTER_S) return undefined;
+    if (retryAfter !== undefined && retryAfter > MAX_RETRY_AFTER_S) return undefined;
     // A lost connection fails all calls on it at once and says nothing of the server's load.
     if (failure.code !== "connection_failed" && !this.#spend()) return undefined;
-    const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+    const most = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
     return retryAfter === undefined ? Math.random() * most : retryAfter * 1_000;
   }
 

@@ -50,7 +50,7 @@ export function createAdmission(desc: DescMethod, parts: AdmissionParts): Method
     const caller = await callerOfKey(parts, head, key);
     if (policy.auth === AuthMode.OPTIONAL) return caller;
     if (missingFrom(caller) === undefined) {
-      // Also of what needs no permission: such a session has no access at all (the specification, Sessions).
+      // Also of what needs no permission: such a session has no access at all.
       const unauthorized = caller.grant.isEmpty ? caller.session : undefined;
       if (unauthorized) throw await recordDenial(database, unauthorizedSession(caller, unauthorized.id));
       return caller;

@@ -5,7 +5,7 @@ import { type Denied, deniedWith, recordDenial } from "../../access/refusal.js";
 import type { Role } from "../../access/role.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
-import { operationOf, type RoleCell, roleCellOf } from "../../services/role-cell.js";
+import { type MethodRoles, methodRolesOf, operationOf } from "../../services/method-roles.js";
 import type { Database } from "../../store/database.js";
 import type { RequestHead } from "../request/request-head.js";
 import type { Credential } from "./credential.js";
@@ -23,13 +23,14 @@ export function admitPerson(
   desc: DescMethod,
   { people, database }: PersonParts,
 ): (head: RequestHead, credential: Credential) => Promise<Caller | undefined> {
-  const cell = roleCellOf(desc);
+  const cell = methodRolesOf(desc);
   const isSigningIn = getOption(desc, policyOption).auth === AuthMode.SIGNING_IN;
   return async ({ visit, audit }, credential) => {
     if (credential.kind === "key" && credential.text !== undefined) {
-      throw invalid("BT-API-KEY", "must not be sent: this is for people in a browser");
+      throw invalid("BT-API-KEY", "must not be sent: this operation is for people in a browser");
     }
-    if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+    if (!visit)
+      throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
     visit.requireOwnPage();
     if (isSigningIn) return undefined;
     const caller = await people.authenticate(credential.text ?? "", visit.isIdle, audit.context);
@@ -39,13 +40,13 @@ export function admitPerson(
   };
 }
 
-function refusal(desc: DescMethod, { roles, needsSecondFactor }: RoleCell, caller: Caller): Denied | undefined {
+function refusal(desc: DescMethod, { roles, needsSecondFactor }: MethodRoles, caller: Caller): Denied | undefined {
   const { role, memberId, strongUntil } = personOf(caller);
   const operation = operationOf(desc);
   const isAllowed = roles.includes(role);
   if (isAllowed && (!needsSecondFactor || strongUntil !== undefined)) return undefined;
   const fault = isAllowed
-    ? new Fault("second_factor_required", `${operation} needs a second factor: prove it with a passkey.`)
+    ? new Fault("second_factor_required", `${operation} needs a second factor: confirm with a passkey.`)
     : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);
   return deniedWith(caller, fault, "member", memberId, operation);
 }

@@ -22,7 +22,7 @@ export interface RateGate {
   pass(request: IncomingMessage, response: ServerResponse, scope: RouteScope): Promise<Fault | undefined>;
 }
 
-export const openGate: RateGate = { pass: async () => undefined };
+export const unlimitedRateGate: RateGate = { pass: async () => undefined };
 
 /** @param onRefused called for each refused request. */
 export function createRateGate(

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 
 /** Kinds of requests that a summary names; others are counted. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** Requests without a complete response, by method and path template: a stopping server logs what it waits for. */
 export class InFlight {
@@ -26,7 +26,7 @@ export class InFlight {
     const counts = new Map<string, number>();
     for (const name of this.#requests.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
     const sorted = [...counts].sort(([, one], [, other]) => other - one);
-    const named = sorted.slice(0, MOST_NAMED).map(([name, count]) => `${count} ${name}`);
-    return [...named, ...(sorted.length > MOST_NAMED ? ["others"] : [])].join(", ");
+    const named = sorted.slice(0, MAX_NAMED).map(([name, count]) => `${count} ${name}`);
+    return [...named, ...(sorted.length > MAX_NAMED ? ["others"] : [])].join(", ");
   }
 }

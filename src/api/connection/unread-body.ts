@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 /** Limits of draining an unread body. The connection of a larger body, or of a slower client, is closed. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 const MOST_MS = 1_000;
 
 /**
@@ -18,7 +18,7 @@ export async function dropUnreadBody(request: IncomingMessage): Promise<boolean>
     let bytes = 0;
     const count = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES) end();
+      if (bytes > MAX_BYTES) end();
     };
     const end = () => {
       clearTimeout(timer);

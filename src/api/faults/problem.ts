@@ -41,11 +41,11 @@ export function problemJson(fault: Fault, traceId: string): JsonObject {
 
 const FUNCTION_TITLES: Readonly<Record<FunctionErrorCode, string>> = {
   reactor_error: "The code of the reactor failed.",
-  // api-facts 7.3
+  // The published clients expect this title.
   proxy_error: "One or more validation errors occurred.",
 };
 
-/** A failure of tenants' code (api-facts 8.3) as problem details, whose `code` distinguishes it from our own errors. */
+/** A failure of tenants' code (docs/code.md, Fail) as problem details, whose `code` distinguishes it from our own errors. */
 export function functionProblem(failed: FunctionFailed, code: FunctionErrorCode, traceId: string): JsonObject {
   return {
     type: `urn:cloakroom:fault:${code}`,

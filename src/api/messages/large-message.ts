@@ -12,7 +12,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import { yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { toValue } from "../../services/value.js";
 import { RECURSION_LIMIT } from "./message-structure.js";
-import { readValue, UnusualForm } from "./value-wire.js";
+import { NonCanonicalEncoding, readValue } from "./value-wire.js";
 import { fieldNumber, WireCursor, wireTypeOf } from "./wire-cursor.js";
 
 const BINARY_OPTIONS = { recursionLimit: RECURSION_LIMIT, readUnknownFields: false };
@@ -31,7 +31,7 @@ export async function readLargeBinary(type: DescMessage, bytes: Uint8Array): Pro
     try {
       Reflect.set(message, field.localName, readValue(bytes, start, end));
     } catch (error) {
-      if (!(error instanceof UnusualForm)) throw error;
+      if (!(error instanceof NonCanonicalEncoding)) throw error;
       await yieldToEventLoop(bytes.length);
       return fromBinary(type, bytes, BINARY_OPTIONS);
     }

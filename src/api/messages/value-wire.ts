@@ -23,7 +23,7 @@ const SHORT_TEXT_BYTES = 24;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** A message has another form than encoders write. The library reads it. */
-export class UnusualForm extends Error {}
+export class NonCanonicalEncoding extends Error {}
 
 /**
  * Reads a `google.protobuf.Value` in the form that encoders write: one kind in each value, and key and value in each entry.
@@ -35,7 +35,7 @@ export function readValue(bytes: Uint8Array, start: number, end: number): Value 
     return new ValueReader(bytes, start).value(end);
   } catch (error) {
     // A text that is not UTF-8, or a field that does not end.
-    throw error instanceof TypeError || error instanceof RangeError ? new UnusualForm() : error;
+    throw error instanceof TypeError || error instanceof RangeError ? new NonCanonicalEncoding() : error;
   }
 }
 
@@ -43,14 +43,14 @@ class ValueReader extends WireCursor {
   /** @param end offset behind the value. Its structure has been bounded before. */
   value(end: number): Value {
     const kind = this.#kind();
-    if (this.at !== end) throw new UnusualForm();
+    if (this.at !== end) throw new NonCanonicalEncoding();
     return { $typeName: "google.protobuf.Value", kind };
   }
 
   #kind(): Value["kind"] {
     switch (this.uint32()) {
       case NULL:
-        if (this.uint32() !== 0) throw new UnusualForm();
+        if (this.uint32() !== 0) throw new NonCanonicalEncoding();
         return { case: "nullValue", value: NullValue.NULL_VALUE };
       case NUMBER:
         this.at += 8;
@@ -64,13 +64,13 @@ class ValueReader extends WireCursor {
       case LIST:
         return { case: "listValue", value: { $typeName: "google.protobuf.ListValue", values: this.#values() } };
       default:
-        throw new UnusualForm();
+        throw new NonCanonicalEncoding();
     }
   }
 
   #flag(): boolean {
     const flag = this.uint32();
-    if (flag > 1) throw new UnusualForm();
+    if (flag > 1) throw new NonCanonicalEncoding();
     return flag === 1;
   }
 
@@ -83,7 +83,7 @@ class ValueReader extends WireCursor {
       const key = this.#text();
       this.#expect(SECOND);
       const valueEnd = this.#end();
-      if (valueEnd !== entryEnd) throw new UnusualForm();
+      if (valueEnd !== entryEnd) throw new NonCanonicalEncoding();
       setOwnProperty(fields, key, this.value(valueEnd));
     }
     return fields;
@@ -99,7 +99,7 @@ class ValueReader extends WireCursor {
   }
 
   #expect(expected: number): void {
-    if (this.uint32() !== expected) throw new UnusualForm();
+    if (this.uint32() !== expected) throw new NonCanonicalEncoding();
   }
 
   #end(): number {
@@ -110,7 +110,7 @@ class ValueReader extends WireCursor {
   #text(): string {
     const end = this.#end();
     const from = this.at;
-    if (end > this.bytes.length) throw new UnusualForm();
+    if (end > this.bytes.length) throw new NonCanonicalEncoding();
     this.at = end;
     if (end === from) return "";
     if (this.#isAscii(from, end)) return this.bytes.toString("latin1", from, end);

@@ -7,7 +7,7 @@ import type { EndedOperation, ParentSpan } from "../../telemetry/ended-operation
 import { causeFields } from "./log-cause.js";
 import type { LogFields, OperatorLog } from "./operator-log.js";
 
-/** Error codes of failures in tenants' code (contract, Errors). */
+/** Error codes of failures in tenants' code (docs/errors.md). */
 export type FunctionErrorCode = "reactor_error" | "proxy_error";
 
 /** Codes of cancelled requests: their callers disconnected, or their deadline passed. */

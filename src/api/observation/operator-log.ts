@@ -64,7 +64,7 @@ const FIELDS = [
 export function createOperatorLog(level: string, process?: number): OperatorLog {
   const base = process === undefined ? null : { process };
   const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime };
-  const logger: Logger = pino(options, linesOfOneTurn(process === undefined ? undefined : MOST_SHARED_WRITE));
+  const logger: Logger = pino(options, linesOfOneTurn(process === undefined ? undefined : MAX_SHARED_WRITE));
   const write = (line: "debug" | "info" | "warn" | "error") => (fields: LogFields, message: string) => {
     if (logger.isLevelEnabled(line)) logger[line](onlyListed(fields), message);
   };
@@ -75,10 +75,10 @@ export function createOperatorLog(level: string, process?: number): OperatorLog 
  * Largest write if several processes share one pipe. Linux writes up to 4,096 bytes atomically (PIPE_BUF): a longer
  * write can have lines of another process within it.
  */
-const MOST_SHARED_WRITE = 4_096;
+const MAX_SHARED_WRITE = 4_096;
 
 /** Most unwritten bytes that are kept. Further ones are dropped. */
-const MOST_UNWRITTEN = 1024 * 1024;
+const MAX_UNWRITTEN = 1024 * 1024;
 
 /**
  * Standard output, written once per turn of the event loop: one write per line took 9 % of a server's time under load.
@@ -89,7 +89,7 @@ function linesOfOneTurn(mostAtOnce?: number): DestinationStream {
   const output = pino.destination({
     dest: 1,
     sync: true,
-    maxLength: MOST_UNWRITTEN,
+    maxLength: MAX_UNWRITTEN,
     ...(mostAtOnce ? { maxWrite: mostAtOnce } : {}),
   });
   // A log that cannot be written, for example on a full disk, must not end the server. The next lines retry unwritten

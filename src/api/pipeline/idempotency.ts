@@ -4,14 +4,14 @@ import { actorOf, type Caller } from "../../access/caller.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import { lengthPrefixed } from "../../crypto/bytes.js";
-import { isProof } from "../../crypto/keyed-hash.js";
+import { macEquals } from "../../crypto/keyed-hash.js";
 import { open, seal } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ServedReplay } from "../../services/replay.js";
-import { noteDue } from "../../store/jobs/due.js";
+import { scheduleDue } from "../../store/jobs/due.js";
 import {
   completeKey,
-  dropExpiredIdempotencyKey,
+  deleteExpiredIdempotencyKey,
   findIdempotencyKey,
   type IdempotencyRow,
   insertIdempotencyKey,
@@ -99,9 +99,9 @@ export class Idempotency {
 
   /** Notes, in the transaction that comes before the effects, that an operation is under way. */
   begin(tx: Transaction, subject: Uuid): void {
-    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
+    tx.enqueue(deleteExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
-    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
+    scheduleDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.enqueue(insertKeyInFlight, {
       ...{ key_hash: this.#keyHash, request_hash: this.#requestHash, maker: this.#maker },
       ...{ accepted: false, expires_at: expiresAt, subject },
@@ -115,9 +115,9 @@ export class Idempotency {
 
   /** Stores the answer with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
-    tx.enqueue(dropExpiredIdempotencyKey, this.#keyHash);
+    tx.enqueue(deleteExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);
-    noteDue(tx, { kind: "idempotency_key", at: expiresAt });
+    scheduleDue(tx, { kind: "idempotency_key", at: expiresAt });
     tx.enqueue(insertIdempotencyKey, {
       key_hash: this.#keyHash,
       request_hash: this.#requestHash,
@@ -135,7 +135,7 @@ export class Idempotency {
   ): Promise<Replay<Output>> {
     const stored = open(this.#keys.data, this.#place(), row.response);
     const kept = fromBinary(output, stored, { recursionLimit: RECURSION_LIMIT });
-    const hasSameKey = row.maker !== null && isProof(this.#maker, row.maker);
+    const hasSameKey = row.maker !== null && macEquals(this.#maker, row.maker);
     const context = { tx, caller: this.#caller, keys: this.#keys, resource: this.#resource, hasSameKey };
     const show = await this.#rule.replay(context, kept);
     return {

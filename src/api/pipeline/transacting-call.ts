@@ -63,7 +63,8 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
 
   get visit(): Visit {
     const { visit } = this.#parts.head;
-    if (!visit) throw new Fault("unauthenticated", "This is for people in a browser.");
+    if (!visit)
+      throw new Fault("unauthenticated", "This operation is for people in a browser; an API key cannot call it.");
     return visit;
   }
 

@@ -15,7 +15,7 @@ export interface ShownError {
   readonly fault: Fault | undefined;
 }
 
-/** The error in our form, which `proxy_error` distinguishes from the destination's (api-facts 7.3). */
+/** The error in our form, which `proxy_error` distinguishes from the destination's. */
 export function errorOf(error: unknown, traceId: string): ShownError {
   if (error instanceof DestinationFailed) {
     return { ...errorOf(error.reason, traceId), destinationStatus: error.destinationStatus };
@@ -34,6 +34,6 @@ export function errorOf(error: unknown, traceId: string): ShownError {
 
 /**
  * A silent destination has no status, and the published answer is a 408. Without BT-PROXY-DESTINATION-STATUS that would
- * blame the caller (specification, Invoke a proxy), so the caller gets a gateway's status.
+ * blame the caller, so the caller gets a gateway's status.
  */
 const GATEWAY_TIMEOUT = 504;

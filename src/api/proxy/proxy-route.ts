@@ -10,7 +10,7 @@ import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { proxyKeyIn } from "../../proxy/forward.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
 import { isFromBrowser, refuseLoadAsPage } from "../browser/fetch-metadata.js";
-import { passBody } from "../connection/pass-body.js";
+import { pipeBody } from "../connection/pipe-body.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { PROBLEM_TYPE } from "../faults/problem.js";
 import { isCancelled, type Observe } from "../observation/observation.js";
@@ -93,7 +93,7 @@ async function serve(
     requireSendable(answer);
     observation.end(answer.status);
     writeHead(response, answer, request);
-    if (!Buffer.isBuffer(answer.body)) await passBody(answer.body, response, gone.signal);
+    if (!Buffer.isBuffer(answer.body)) await pipeBody(answer.body, response, gone.signal);
     else if (!gone.signal.aborted) response.write(answer.body);
     // The destination stopped reading the request early. A client that is still sending may lose the answer to a reset.
     if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
@@ -211,12 +211,12 @@ function queryOf({ url = "" }: IncomingMessage): string {
 function pathBelow(path: string): string | undefined {
   const end = path.indexOf("/", 1);
   const first = end < 0 ? path : path.slice(0, end);
-  if (first.length > MOST_FIRST_SEGMENT || !isProxy(first)) return undefined;
+  if (first.length > MAX_FIRST_SEGMENT || !isProxy(first)) return undefined;
   return end < 0 ? "" : path.slice(end);
 }
 
 /** "/proxy" with every letter percent-encoded. */
-const MOST_FIRST_SEGMENT = 1 + 5 * 3;
+const MAX_FIRST_SEGMENT = 1 + 5 * 3;
 
 function isProxy(segment: string): boolean {
   if (!segment.includes("%")) return segment === "/proxy";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type AuditContext, NO_CONTEXT } from "../../audit/audit-context.js";
+import { type AuditContext, EMPTY_CONTEXT } from "../../audit/audit-context.js";
 import { clientClassOf } from "../../audit/client-class.js";
 import { readReason } from "../../audit/reason.js";
 import { loggedTrace } from "../../audit/trace-id.js";
@@ -28,7 +28,7 @@ export function auditOf(request: IncomingMessage): RequestAudit {
 
 function readAudit(readAddress: ReadAddress, request: IncomingMessage): RequestAudit {
   const context: AuditContext = {
-    ...NO_CONTEXT,
+    ...EMPTY_CONTEXT,
     address: readAddress(request),
     client: clientClassOf(request.headers["user-agent"]),
     traceId: loggedTrace(traceOf(request)),

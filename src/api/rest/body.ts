@@ -4,7 +4,7 @@ import type { Json } from "../../base/json.js";
 import { BodyFault } from "../../memory/body-fault.js";
 import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
 import { malformed, readJsonBytes } from "../messages/json-text.js";
-import { announcedBytes } from "../request/announced-bytes.js";
+import { contentLengthOf } from "../request/content-length.js";
 import { memoryOf } from "../request/memory-of.js";
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.-]+\+json)$|^text\/json$/;
@@ -72,7 +72,7 @@ export function requireCaller(request: IncomingMessage): void {
  */
 export async function readAll(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   requireCaller(request);
-  const announced = announcedBytes(request);
+  const announced = contentLengthOf(request);
   if (announced === 0 && request.httpVersionMajor < 2) return Buffer.alloc(0);
   if (request.headers["content-encoding"] !== undefined && request.headers["content-encoding"] !== "identity") {
     throw new Fault("unsupported_media_type", "Send this request without a Content-Encoding.");

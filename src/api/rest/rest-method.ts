@@ -46,8 +46,8 @@ export interface RestMethod {
   asSent(fault: Fault): Fault;
 }
 
-/** The largest page (the specification, Pagination). */
-const MOST_LISTED = 100;
+/** The largest page that a client may request. */
+const MAX_LISTED = 100;
 
 /** The routes declared by a method's google.api.http rule; none without a rule. */
 export function restMethodsOf(method: ServedMethod, defaultBodyLimit: number): RestMethod[] {
@@ -147,7 +147,7 @@ function requestReader(
       requireSameId(message, parameters);
       if (body !== "*") readQuery(query, message, (name, text) => faults.add(name, text));
       // Clients that ignore paging do not ask for a second page.
-      if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MOST_LISTED;
+      if (rules.bareList && readsBareList(request.headers) && message.size === undefined) message.size = MAX_LISTED;
       const whole = withPath(message, parameters);
       if (faults.isEmpty) return { message: whole, unreadable: undefined };
       const unread = { message: withPath(makeDefaults(), parameters), unreadable: faults.toFault() };

@@ -7,7 +7,7 @@ import {
 } from "@connectrpc/connect/protocol";
 import { malformed } from "../messages/json-text.js";
 import { toFault } from "../observation/observation.js";
-import { PREFIX_BYTES } from "./rpc-body.js";
+import { PREFIX_BYTES } from "./framing.js";
 import { connectErrorOf } from "./rpc-error.js";
 
 /** gRPC-Web as base64, for browsers that read only text. It is the default of Google's client for the web. */

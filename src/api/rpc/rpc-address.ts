@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
  * the call would get an empty 200: a success, in some of its protocols. This gives such a request a valid address.
  * @param path of the called method.
  */
-export function makeAddressReadable(request: IncomingMessage, path: string): void {
+export function ensureParsableUrl(request: IncomingMessage, path: string): void {
   const { headers, url = "" } = request;
   // HTTP/2 rejects invalid authorities by itself.
   const authority = headers[":authority"] ?? headers.host;

@@ -7,15 +7,9 @@ import { BodyTooLarge, collectBody, readingEndOf } from "../../memory/collect-bo
 import { CompressedBodyMemory } from "../../memory/compressed-body-memory.js";
 import type { RequestMemory } from "../../memory/memory-lease.js";
 import { malformed } from "../messages/json-text.js";
-import { announcedBytes } from "../request/announced-bytes.js";
+import { contentLengthOf } from "../request/content-length.js";
+import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "./framing.js";
 import type { ReadAhead } from "./read-ahead.js";
-
-/** Length prefix of a message: one byte of flags, four of length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
-export const PREFIX_BYTES = 5;
-/** The flag of a compressed message. */
-export const COMPRESSED = 1;
-/** A unary call sends one, and a frame of trailers. A million empty frames held the event loop for 80 ms. */
-export const MAX_FRAMES = 100;
 
 const CONNECT = /^application\/(?:proto|json)(?:;|$)/;
 
@@ -58,7 +52,7 @@ async function collected(
   messageBytes: number,
   overhead: number,
 ): Promise<Buffer> {
-  const limits = { maxBytes: messageBytes + overhead, announced: announcedBytes(raw), end: readingEndOf(signal) };
+  const limits = { maxBytes: messageBytes + overhead, announced: contentLengthOf(raw), end: readingEndOf(signal) };
   try {
     return await collectBody(raw, memory, limits);
   } catch (error) {

@@ -48,7 +48,7 @@ export interface RpcCall {
  * Wraps a method's handler to put every refusal into our form, including those of unreadable messages, other HTTP
  * methods and other content types.
  */
-export function withOurRefusals(
+export function translateRpcErrors(
   handler: UniversalHandler,
   limits: RpcLimits,
   callOf: (values: ContextValues | undefined) => RpcCall | undefined,

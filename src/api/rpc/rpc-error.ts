@@ -31,7 +31,7 @@ export function connectErrorOf(fault: Fault, traceId?: string): ConnectError {
 }
 
 /**
- * A failure of tenants' code, by its status (api-facts 8.3).
+ * A failure of tenants' code, by its status (docs/code.md, Fail).
  * @param reason reactor_error, or proxy_error for a transform.
  */
 export function connectErrorOfFunction(
@@ -57,7 +57,7 @@ function codeOfStatus(status: number): Code {
  * Byte limit of invalid fields. Over gRPC the details are one trailer, in base64; clients accept 8 KiB of trailers (the
  * default of gRPC's C core and Java), and Node resets the stream for more than 64 KiB.
  */
-const MOST_BYTES = 4_500;
+const MAX_BYTES = 4_500;
 /** Tags and lengths around a field and its text. */
 const FRAMING_BYTES = 8;
 
@@ -65,7 +65,7 @@ const FRAMING_BYTES = 8;
 function badRequestOf(fields: Fault["fields"]) {
   const fieldViolations: { field: string; description: string }[] = [];
   const told = Object.entries(fields ?? {}).flatMap(([field, texts]) => texts.map((text) => [field, text] as const));
-  let room = MOST_BYTES;
+  let room = MAX_BYTES;
   for (const [field, text] of told) {
     room -= FRAMING_BYTES + Buffer.byteLength(field);
     if (room <= 0) break;

@@ -15,7 +15,7 @@ import { Fault, invalid, isFaultCode } from "../../base/fault.js";
 import type { FieldFaults } from "../../base/field-faults.js";
 import { setOwnProperty } from "../../base/json.js";
 import { malformed } from "../messages/json-text.js";
-import { PREFIX_BYTES } from "./rpc-body.js";
+import { PREFIX_BYTES } from "./framing.js";
 
 const CONNECT_STREAM = "application/connect+";
 

@@ -16,7 +16,7 @@ import { isLarge } from "../../base/yield-to-event-loop.js";
 import type { MethodAdmission } from "../admission/admission.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
 import type { Visits } from "../browser/visits.js";
-import { QUESTION_LIMITS } from "../health/health.js";
+import { KEYLESS_RPC_LIMITS } from "../health/health.js";
 import { checkJsonBytes } from "../messages/json-text.js";
 import { readMessageJson } from "../messages/json-type-faults.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
@@ -27,7 +27,7 @@ import { auditOf } from "../request/audit-of.js";
 import { memoryOf } from "../request/memory-of.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
-import { limitsOf, type RpcCall, type RpcLimits, withOurRefusals } from "./rpc-call.js";
+import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
 import { STREAM_LIMITS, type StreamOptions, serveStreams } from "./rpc-stream.js";
@@ -82,12 +82,12 @@ export function rpcOptions(
       serveStreams(router, streams, callOf);
       for (const [index, handler] of router.handlers.entries()) {
         const own = isUnary(handler.method) ? limitsOf(handler.method, limits) : STREAM_LIMITS;
-        router.handlers[index] = withOurRefusals(handler, own, (values) => values?.get(callKey));
+        router.handlers[index] = translateRpcErrors(handler, own, (values) => values?.get(callKey));
       }
       const ours = router.handlers.length;
       others(router);
       for (const [index, handler] of router.handlers.entries()) {
-        if (index >= ours) router.handlers[index] = withTextForm(handler, QUESTION_LIMITS.readMaxBytes);
+        if (index >= ours) router.handlers[index] = withTextForm(handler, KEYLESS_RPC_LIMITS.readMaxBytes);
       }
     },
   };

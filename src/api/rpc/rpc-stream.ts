@@ -5,15 +5,15 @@ import type { StreamPipeline } from "../pipeline/stream-pipeline.js";
 import type { RpcCall, RpcLimits } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
 import { refusalOf } from "./rpc-method.js";
-import { StreamPlaces } from "./stream-places.js";
+import { StreamLimiter } from "./stream-limiter.js";
 
 /** A stream lives 10 to 15 minutes, spread: otherwise all callers of a server return at once. */
-const LEAST_LIFE_MS = 600_000;
+const MIN_LIFE_MS = 600_000;
 const LIFE_SPREAD_MS = 300_000;
 /** A caller that takes no message for this long is gone or stuck. */
 const WRITE_TIMEOUT_MS = 60_000;
 /** A request is a filter and a cursor. No stream outlives the deadline. */
-export const STREAM_LIMITS: RpcLimits = { messageBytes: 16_384, timeoutMs: LEAST_LIFE_MS + LIFE_SPREAD_MS };
+export const STREAM_LIMITS: RpcLimits = { messageBytes: 16_384, timeoutMs: MIN_LIFE_MS + LIFE_SPREAD_MS };
 
 /** What all streams of a server share. */
 export interface StreamOptions {
@@ -28,7 +28,7 @@ export function serveStreams(
   { pipelines, draining }: StreamOptions,
   callOf: (context: HandlerContext) => RpcCall,
 ): void {
-  const places = new StreamPlaces();
+  const places = new StreamLimiter();
   for (const pipeline of pipelines) {
     const method: DescMethodServerStreaming = pipeline.stream.desc;
     const messages = (request: Message, context: HandlerContext) => {
@@ -43,7 +43,7 @@ export function serveStreams(
 
 interface StreamParts {
   readonly call: RpcCall;
-  readonly places: StreamPlaces;
+  readonly places: StreamLimiter;
   readonly draining: AbortSignal;
 }
 
@@ -66,7 +66,7 @@ async function* messagesOf(
     free = await places.take(admission.caller);
     context.signal.addEventListener("abort", leave, { once: true });
     if (context.signal.aborted) leave();
-    const life = AbortSignal.timeout(LEAST_LIFE_MS + Math.round(Math.random() * LIFE_SPREAD_MS));
+    const life = AbortSignal.timeout(MIN_LIFE_MS + Math.round(Math.random() * LIFE_SPREAD_MS));
     const end = AbortSignal.any([context.signal, draining, life]);
     for await (const message of pipeline.open(admission, request, end)) {
       const stuck = setTimeout(() => raw.destroy(), WRITE_TIMEOUT_MS);
@@ -78,7 +78,7 @@ async function* messagesOf(
     }
     context.signal.throwIfAborted();
     observation.end(200);
-    throw connectErrorOf(new Fault("unavailable", "The stream is over. Continue with its last cursor."), traceId);
+    throw connectErrorOf(new Fault("unavailable", "The stream has ended. Continue with its last cursor."), traceId);
   } catch (error) {
     if (error instanceof ConnectError || context.signal.aborted) throw error;
     throw refusalOf(error, observation, traceId);

@@ -46,7 +46,7 @@ export async function readGuides(): Promise<readonly Guide[]> {
 }
 
 /** A whole page, headed by the product's name and the navigation. */
-export function framed({ guides, stylesPath }: Frame, { title, current, head = "", body }: FramedPage): string {
+export function renderPage({ guides, stylesPath }: Frame, { title, current, head = "", body }: FramedPage): string {
   const entries = [...guides, { path: "/docs", title: "API reference" }];
   const navigation = entries.map(({ path, title: text }) => {
     const mark = path === current ? ' aria-current="page"' : "";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { FastifyInstance } from "fastify";
 import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
-import { FRAME_STYLES, framed, readGuides } from "./docs-frame.js";
+import { FRAME_STYLES, readGuides, renderPage } from "./docs-frame.js";
 
 /** A file of the documentation, in memory. */
 interface DocsFile {
@@ -63,7 +63,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
   const stylesPath = `/docs/${hashOf(styles)}/swagger-ui.css`;
   const frameStylesPath = `/docs/${hashOf(FRAME_STYLES)}/docs.css`;
   const frame = { guides, stylesPath: frameStylesPath };
-  const reference = framed(frame, {
+  const reference = renderPage(frame, {
     title: "Cloakroom API",
     current: "/docs",
     head: `<link rel="stylesheet" href="${stylesPath}">`,
@@ -80,7 +80,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
       (guide): DocsFile => ({
         path: guide.path,
         type: HTML,
-        content: framed(frame, { ...guide, current: guide.path, body: `<main class="guide">${guide.body}</main>` }),
+        content: renderPage(frame, { ...guide, current: guide.path, body: `<main class="guide">${guide.body}</main>` }),
         caching: REVALIDATED,
       }),
     ),

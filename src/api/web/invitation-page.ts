@@ -6,12 +6,12 @@ import type { Observe } from "../observation/observation.js";
 import { auditOf } from "../request/audit-of.js";
 import { memoryOf } from "../request/memory-of.js";
 import { readForm } from "../rest/body.js";
-import { answerPage, escaped, type Shown } from "./page.js";
+import { answerPage, escaped, type PageContent } from "./page.js";
 
 const ROUTE = `${INVITATION_PATH}/:link`;
 /** Longer than two names can be. */
 const FORM_BYTES = 16 * 1024;
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 const PORTAL = { config: { rateScope: "portal" } } as const;
 
@@ -58,13 +58,13 @@ function readName(form: URLSearchParams, field: string): string | undefined {
     ?.replaceAll(/\p{Cc}+/gu, " ")
     .trim();
   if (!name) return undefined;
-  if ([...name].length <= LONGEST_NAME) return name;
-  throw new Fault("validation_failed", `A name must have at most ${LONGEST_NAME} characters.`);
+  if ([...name].length <= MAX_NAME_LENGTH) return name;
+  throw new Fault("validation_failed", `A name must have at most ${MAX_NAME_LENGTH} characters.`);
 }
 
-function showInvitation(opened: OpenedInvitation | undefined): Shown {
+function showInvitation(opened: OpenedInvitation | undefined): PageContent {
   if (!opened) {
-    throw new Fault("not_found", "This invitation is not valid: it is over, or was withdrawn or sent again.");
+    throw new Fault("not_found", "This invitation is not valid: it has expired, or was withdrawn or sent again.");
   }
   const tenant = `<strong>${escaped(opened.tenantName)}</strong>`;
   const email = escaped(opened.email);
@@ -77,9 +77,9 @@ function showInvitation(opened: OpenedInvitation | undefined): Shown {
     body: `<p>You are invited to become a member of ${tenant}, as ${email}.</p>
 <form method="post">
 <label for="first_name">First name (optional)</label>
-<input id="first_name" name="first_name" autocomplete="given-name" maxlength="${LONGEST_NAME}">
+<input id="first_name" name="first_name" autocomplete="given-name" maxlength="${MAX_NAME_LENGTH}">
 <label for="last_name">Last name (optional)</label>
-<input id="last_name" name="last_name" autocomplete="family-name" maxlength="${LONGEST_NAME}">
+<input id="last_name" name="last_name" autocomplete="family-name" maxlength="${MAX_NAME_LENGTH}">
 <button type="submit">Accept</button>
 </form>`,
   };

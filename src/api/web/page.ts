@@ -33,7 +33,7 @@ const PAGE_HEADERS = {
 };
 
 /** The content of a page. */
-export interface Shown {
+export interface PageContent {
   readonly status: number;
   readonly title: string;
   readonly body: string;
@@ -55,7 +55,7 @@ export async function answerPage(
   { observe, rpc, route }: PageRoute,
   request: FastifyRequest,
   reply: FastifyReply,
-  work: () => Promise<Shown>,
+  work: () => Promise<PageContent>,
 ): Promise<FastifyReply> {
   const observation = observe({ rpc, route, traceId: traceOf(request.raw), parent: parentSpanIn(request.raw) });
   const shown = await pageFor(request, work).catch((error: unknown) => {
@@ -69,20 +69,20 @@ export async function answerPage(
   return reply.code(shown.status).headers(PAGE_HEADERS).send(pageOf(shown));
 }
 
-async function pageFor({ headers }: FastifyRequest, work: () => Promise<Shown>): Promise<Shown> {
+async function pageFor({ headers }: FastifyRequest, work: () => Promise<PageContent>): Promise<PageContent> {
   requirePageLoad(headers);
   return work();
 }
 
 /** The error page. */
-function showFault(status: number, { message }: Fault): Shown {
+function showFault(status: number, { message }: Fault): PageContent {
   const title = status < 500 ? "This did not work" : "Something went wrong";
   const text = status < 500 ? message : "Please try again in a moment.";
   return { status, title, body: `<p>${escaped(text)}</p>` };
 }
 
 /** A whole page around a body. Title and body are HTML already. */
-function pageOf({ title, body, next }: Shown): string {
+function pageOf({ title, body, next }: PageContent): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
-import { readAddress } from "../../payments/addresses.js";
-import type { Incoming } from "../../payments/incoming.js";
+import type { InboundCallbacks } from "../../payments/inbound-callbacks.js";
 import type { Payment } from "../../payments/payment.js";
+import { decodeSignedPath } from "../../payments/signed-path.js";
 import { type ApprovalView, CHOICES, type Choice, type SimulatedApprovals } from "../../payments/simulator/approve.js";
 import type { SimulatedChallenges } from "../../payments/three-ds/challenges.js";
 import type { ThreeDSSession } from "../../payments/three-ds/session.js";
@@ -12,7 +12,7 @@ import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { memoryOf } from "../request/memory-of.js";
 import { readAll, readForm } from "../rest/body.js";
 import { sendFault } from "../rest/rest-routes.js";
-import { answerPage, escaped, type Shown } from "./page.js";
+import { answerPage, escaped, type PageContent } from "./page.js";
 
 const WEBHOOK_BYTES = 1024 * 1024;
 const FORM_BYTES = 1024;
@@ -24,7 +24,7 @@ export const CHALLENGE_PATH = "/3ds/challenges";
 
 /** The services behind the routes. */
 export interface PaymentHandlers {
-  readonly incoming: Incoming;
+  readonly incoming: InboundCallbacks;
   readonly approvals: SimulatedApprovals;
   readonly challenges: SimulatedChallenges;
 }
@@ -103,7 +103,7 @@ function registerChallenges(app: FastifyInstance, challenges: SimulatedChallenge
   );
 }
 
-function showChallenge(session: ThreeDSSession | undefined): Shown {
+function showChallenge(session: ThreeDSSession | undefined): PageContent {
   if (!session) throw new Fault("not_found", "There is no such challenge.");
   const isOpen = session.authentication?.status === "challenge";
   const body = isOpen
@@ -114,7 +114,7 @@ function showChallenge(session: ThreeDSSession | undefined): Shown {
 
 /** Records that the vault made the address of a request. Its form is read afterwards. */
 function proveAddress(request: FastifyRequest): void {
-  const presented = readAddress(addressOf(request));
+  const presented = decodeSignedPath(addressOf(request));
   if (!presented) return;
   const { tenantId, id } = presented;
   memoryOf(request.raw).prove({ kind: "address", tenantId, name: `link ${id}` });
@@ -127,7 +127,7 @@ async function readChoice(request: FastifyRequest): Promise<Choice> {
   return choice;
 }
 
-async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise<string> {
+async function takeWebhook(incoming: InboundCallbacks, request: FastifyRequest): Promise<string> {
   const endpoint = await incoming.endpoint(addressOf(request));
   if (!endpoint) throw new Fault("not_found", "There is no such webhook address.");
   const { tenantId, connection } = endpoint;
@@ -151,7 +151,7 @@ async function takeWebhook(incoming: Incoming, request: FastifyRequest): Promise
 }
 
 /** A payment approved after it had failed is released or returned: for the buyer it is not approved. */
-function showEnd({ status, intentOutcome }: Payment): Shown {
+function showEnd({ status, intentOutcome }: Payment): PageContent {
   const isOpen = status === "buyer_approval_pending" || status === "processing";
   const text = isOpen
     ? "Your bank has not decided yet."
@@ -161,7 +161,7 @@ function showEnd({ status, intentOutcome }: Payment): Shown {
   return { status: 200, title: "Payment", body: `<p>${text} You can close this page.</p>` };
 }
 
-function showApproval({ amount, currency, isOpen }: ApprovalView): Shown {
+function showApproval({ amount, currency, isOpen }: ApprovalView): PageContent {
   if (!isOpen) return { status: 200, title: "Card simulator", body: "<p>There is nothing to decide now.</p>" };
   const text = `<p>A payment of ${amount} ${escaped(currency)} (smallest unit) waits for the cardholder.</p>`;
   return { status: 200, title: "Card simulator", body: `${text}\n${choices()}` };

@@ -24,7 +24,7 @@ export class ApiCall implements AsyncDisposable {
     this.signal = signal;
     const quiet = this.isSet("quiet");
     const other = ["json", "query"].find((flag) => this.isSet(flag));
-    if (quiet && other !== undefined) throw new UsageError(`Give one of --quiet and --${other}.`);
+    if (quiet && other !== undefined) throw new UsageError(`--quiet and --${other} cannot be combined.`);
     const color = !this.isSet("no-color");
     this.output = new Output({ json: this.isSet("json"), query: this.text("query"), quiet, color });
   }

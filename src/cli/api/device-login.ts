@@ -7,7 +7,7 @@ import type { Profile } from "./profiles.js";
 import { SignInClient } from "./sign-in-client.js";
 import { textOf } from "./text-table.js";
 
-const LONGEST_PAUSE_SECONDS = 60;
+const MAX_PAUSE_SECONDS = 60;
 
 /** Signs a person in: shows the code, and waits until the person has confirmed it at the issuer. */
 export async function deviceLogin(call: ApiCall, vault: VaultAddress) {
@@ -24,14 +24,13 @@ export async function deviceLogin(call: ApiCall, vault: VaultAddress) {
     if (typeof result !== "number") return { person: result, profile: profileOf(vault, signIns.cookie) };
     waitSeconds = Math.max(waitSeconds, result);
   }
-  throw new UsageError("The code is over. Run the command again.");
+  throw new UsageError("The code has expired. Run the command again.");
 }
 
 /** Waits twice as long where vault or issuer do not answer in time (RFC 8628, 3.5). Throws any other error. */
 function longerPause(error: unknown, seconds: number): number {
   const mayPass = ["unavailable", "connection_failed", "timeout", "rate_limited"];
-  if (error instanceof CloakroomError && mayPass.includes(error.code))
-    return Math.min(2 * seconds, LONGEST_PAUSE_SECONDS);
+  if (error instanceof CloakroomError && mayPass.includes(error.code)) return Math.min(2 * seconds, MAX_PAUSE_SECONDS);
   throw error;
 }
 

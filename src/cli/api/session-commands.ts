@@ -27,7 +27,7 @@ export const login: Action = async (call) => {
     if (call.isSet("tenant")) throw new UsageError("--tenant goes with --device.");
     return loginWithKey(call, vault, profile, save);
   }
-  if (call.isSet("with-key")) throw new UsageError("Give one of --device and --with-key.");
+  if (call.isSet("with-key")) throw new UsageError("--device and --with-key cannot be combined.");
   // A file that cannot be read would be noticed after the person has signed in.
   readProfiles(profilesFile());
   const { deviceLogin } = await import("./device-login.js");

@@ -1,12 +1,12 @@
 /** Edits between a word and a suggestion for it. */
-const MOST_EDITS = 2;
+const MAX_EDITS = 2;
 
 /** The candidate that a misspelled word most likely means; undefined if none is close or begins with it. */
 export function suggestionFor(word: string, candidates: readonly string[]): string | undefined {
   const rated = candidates
     .map((candidate) => ({ candidate, edits: editDistance(word, candidate) }))
     // In a short word, two edits change too much of it.
-    .filter(({ edits }) => edits <= Math.min(MOST_EDITS, Math.floor(word.length / 2)))
+    .filter(({ edits }) => edits <= Math.min(MAX_EDITS, Math.floor(word.length / 2)))
     .toSorted((one, other) => one.edits - other.edits);
   return rated[0]?.candidate ?? candidates.find((candidate) => word.length > 1 && candidate.startsWith(word));
 }

@@ -2,7 +2,7 @@ import { printable } from "../printable.js";
 
 const GAP = 2;
 /** Columns keep this width, however narrow the terminal is. */
-const LEAST_WIDTH = 6;
+const MIN_WIDTH = 6;
 
 /** A value in one line, without characters that could steer the terminal. */
 export function textOf(value: unknown): string {
@@ -40,7 +40,7 @@ function fitted(wanted: readonly number[], width: number): readonly number[] {
   let excess = widths.reduce((sum, one) => sum + one, 0) + GAP * (widths.length - 1) - width;
   while (excess > 0) {
     const widest = Math.max(...widths);
-    if (widest <= LEAST_WIDTH) break;
+    if (widest <= MIN_WIDTH) break;
     widths[widths.indexOf(widest)] = widest - 1;
     excess -= 1;
   }

@@ -66,7 +66,7 @@ function withoutData(call: ApiCall, { data, ...rest }: Token): object {
 
 async function dataOf(call: ApiCall): Promise<unknown> {
   const given = ["number", "data", "text"].filter((flag) => call.isSet(flag));
-  if (given.length > 1) throw new UsageError(`Give one of --${given.join(" and --")}.`);
+  if (given.length > 1) throw new UsageError(`--${given.join(" and --")} cannot be combined.`);
   if (call.isSet("data")) return call.json("data");
   if (call.isSet("text")) return call.content("text");
   if (!call.isSet("number")) return undefined;

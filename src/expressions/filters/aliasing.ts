@@ -9,11 +9,11 @@ import { type FilterFamily, passingNull } from "./filter.js";
 const DIGITS = "0123456789";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
-/** A random character costs about 400 ns. */
+/** Budget units per character, which takes about 400 ns; a unit is about 40 ns. */
 const UNITS_PER_CHARACTER = 10;
 
-/** Longer texts cannot be token ids (400 characters). */
-const LONGEST_ALIAS = 4_096;
+/** Bounds the work. A token id has at most 400 characters, but an expression may shorten the alias before it is one. */
+const MAX_ALIAS_LENGTH = 4_096;
 
 /**
  * Filters that replace characters by random ones, from a cryptographic source. An alias never equals its input: an
@@ -55,7 +55,8 @@ export const aliasingFilters: FilterFamily = passingNull({
 
 function charactersOf(input: Operand, filter: string, budget: Budget): string[] {
   const text = textOf(input, filter);
-  if (text.length > LONGEST_ALIAS) throw unevaluable(`${filter} needs a text of at most ${LONGEST_ALIAS} characters`);
+  if (text.length > MAX_ALIAS_LENGTH)
+    throw unevaluable(`${filter} needs a text of at most ${MAX_ALIAS_LENGTH} characters`);
   budget.spend(text.length * UNITS_PER_CHARACTER);
   return [...text];
 }
@@ -78,12 +79,12 @@ function alias(
 ): string {
   const alphabets = characters.map(alphabetFor);
   if (alphabets.every((alphabet) => alphabet === null)) {
-    throw unevaluable(`${filter} needs a text of which something stays hidden`);
+    throw unevaluable(`${filter} must leave at least one character to replace`);
   }
   const original = characters.join("");
   for (;;) {
     const drawn = characters.map((character, at) => drawFrom(alphabets[at] ?? null) ?? character).join("");
-    // One hidden digit is drawn again in one case of ten; draws are independent, so this ends.
+    // A single digit repeats with probability 1/10, so the loop ends soon.
     if (drawn !== original) return drawn;
   }
 }

@@ -52,7 +52,7 @@ function readReply(reply: ProviderReply): JsonReply {
   return { kind: "unknown", codes: { rawCode: `http_${status}` } };
 }
 
-/** Refusals identified by their HTTP status alone, for all services (orchestration.md 4.3). */
+/** Refusals identified by their HTTP status alone, for all services. */
 const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [401, "invalid_service_credentials"],
   [403, "insufficient_service_permissions"],

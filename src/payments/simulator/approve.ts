@@ -1,10 +1,10 @@
 import type { Clock } from "../../base/clock.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { base62Of, isAuthenticAddress, type PresentedAddress, readAddress } from "../addresses.js";
-import type { Books } from "./books.js";
-import { approved, type Page } from "./ledger.js";
+import { base62Of, decodeSignedPath, isAuthenticAddress, type SignedPath } from "../signed-path.js";
+import { approved, type SimulatedPayment } from "./ledger.js";
 import type { SendWebhook } from "./simulator.js";
+import type { SimulatorStore } from "./simulator-store.js";
 
 export const CHOICES = ["approve", "fail", "cancel"] as const;
 /** A buyer's options at the simulated bank. */
@@ -21,12 +21,12 @@ export interface ApprovalView {
 
 /** The simulated bank's approvals by buyers. */
 export class SimulatedApprovals {
-  readonly #books: Books;
+  readonly #books: SimulatorStore;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #sendWebhook: SendWebhook;
 
-  constructor(books: Books, keyring: Keyring, clock: Clock, sendWebhook: SendWebhook) {
+  constructor(books: SimulatorStore, keyring: Keyring, clock: Clock, sendWebhook: SendWebhook) {
     this.#books = books;
     this.#keyring = keyring;
     this.#clock = clock;
@@ -51,7 +51,7 @@ export class SimulatedApprovals {
     return page && this.#view(page);
   }
 
-  #after(page: Page, choice: Choice): Page | undefined {
+  #after(page: SimulatedPayment, choice: Choice): SimulatedPayment | undefined {
     if (!page.approval || !this.#isOpen(page)) return undefined;
     switch (choice) {
       case "approve":
@@ -77,19 +77,19 @@ export class SimulatedApprovals {
     }
   }
 
-  #isOpen({ stand, approval }: Page): boolean {
+  #isOpen({ stand, approval }: SimulatedPayment): boolean {
     if (stand !== "awaiting_buyer" || !approval) return false;
     const isOver = approval.expiresAt <= this.#clock.now();
     return approval.approvesLate ? isOver : !isOver;
   }
 
-  #view(page: Page): ApprovalView {
+  #view(page: SimulatedPayment): ApprovalView {
     const { amount, currency, approval } = page;
     return { amount, currency, isOpen: this.#isOpen(page), returnUrl: approval?.returnUrl ?? "" };
   }
 
   async #genuine(address: string): Promise<{ readonly tenantId: TenantId; readonly id: Uuid } | undefined> {
-    const presented: PresentedAddress | undefined = readAddress(address);
+    const presented: SignedPath | undefined = decodeSignedPath(address);
     if (!presented) return undefined;
     const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
     return keys && isAuthenticAddress(keys, "simulator-approval", presented) ? presented : undefined;

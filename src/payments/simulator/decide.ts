@@ -3,7 +3,7 @@ import { cardBrand } from "../../tokens/types/card-brand.js";
 import type { ConnectorContext } from "../connector.js";
 import { fieldOf } from "../connectors/fields.js";
 import type { AuthorizationRequest } from "../payment-request.js";
-import { approved, type Page } from "./ledger.js";
+import { approved, type SimulatedPayment } from "./ledger.js";
 import type { Behaviour } from "./rules.js";
 
 const ASYNC_MS = 2_000;
@@ -15,10 +15,10 @@ export function decide(
   request: AuthorizationRequest,
   { verdict, cvv, later, approvesHalf, asyncCapture, asyncVoid, approvesLate }: Behaviour,
   now: number,
-): Page {
+): SimulatedPayment {
   const isSlow = asyncCapture || fieldOf(context, "async_capture") === "true";
   const lifetime = Number(fieldOf(context, "approval_ttl_s") ?? HOUR_S) * 1_000;
-  const page: Page = {
+  const page: SimulatedPayment = {
     ...{
       stand: "approved",
       ...request.money,

@@ -21,7 +21,7 @@ export type BankState =
   "lost" | "approved" | "awaiting_buyer" | "declined" | "failed";
 
 /** One payment in the simulator's books. Holds no card. */
-export interface Page {
+export interface SimulatedPayment {
   readonly stand: BankState;
   readonly amount: number;
   readonly currency: string;
@@ -50,30 +50,30 @@ export interface Page {
 }
 
 /** The page with the money held, and captured if the intent is a sale, under the authorization's key. */
-export function approved(page: Page, key: string, now: number): Page {
+export function approved(page: SimulatedPayment, key: string, now: number): SimulatedPayment {
   const amount = page.approvesHalf ? Math.floor(page.amount / 2) : page.amount;
   const held: Entry = { kind: "authorization", key, amount, at: now };
   const taken: Entry = { kind: "capture", key: `${key}-capture`, amount, at: now };
   return { ...page, stand: "approved", entries: page.intent === "capture" ? [held, taken] : [held] };
 }
 
-export function entryOf({ entries }: Page, kind: Entry["kind"]): Entry | undefined {
+export function entryOf({ entries }: SimulatedPayment, kind: Entry["kind"]): Entry | undefined {
   return entries.find((entry) => entry.kind === kind);
 }
 
-export function totalOf({ entries }: Page, kind: Entry["kind"]): number {
+export function totalOf({ entries }: SimulatedPayment, kind: Entry["kind"]): number {
   return entries.filter((entry) => entry.kind === kind).reduce((sum, { amount }) => sum + amount, 0);
 }
 
-export function writePage(page: Page): JsonObject {
+export function writePage(page: SimulatedPayment): JsonObject {
   const written: Json = JSON.parse(JSON.stringify(page));
   if (!isJsonObject(written)) throw new Error("a page of the simulator is no object");
   return written;
 }
 
 /** @throws {Error} for a page that {@link writePage} did not write. */
-export function readPage(ledger: JsonObject): Page {
-  const page: Page = JSON.parse(JSON.stringify(ledger));
+export function readPage(ledger: JsonObject): SimulatedPayment {
+  const page: SimulatedPayment = JSON.parse(JSON.stringify(ledger));
   if (page.errorCode !== undefined && !isErrorCode(page.errorCode))
     throw new Error("a page of the simulator is damaged");
   return page;

@@ -1,12 +1,17 @@
 import type { PaymentState, ProviderCodes, ThreeDSOutcome } from "../outcome.js";
-import { entryOf, type Page, totalOf } from "./ledger.js";
+import { entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
 
 export function simulatorId(reference: string): string {
   return `sim_${reference}`;
 }
 
 /** The state of a payment, from the simulator's books. */
-export function paymentStateOf(reference: string, page: Page, now: number, approvalUrl: string): PaymentState {
+export function paymentStateOf(
+  reference: string,
+  page: SimulatedPayment,
+  now: number,
+  approvalUrl: string,
+): PaymentState {
   const providerId = simulatorId(reference);
   const codes = codesOf(page);
   const stated = { providerId, codes, ...threeDSOf(page) };
@@ -25,7 +30,7 @@ export function paymentStateOf(reference: string, page: Page, now: number, appro
 }
 
 function approvedStanding(
-  page: Page,
+  page: SimulatedPayment,
   now: number,
   known: { readonly providerId: string; readonly codes: ProviderCodes; readonly schemeTransactionId: string },
 ): PaymentState {
@@ -46,7 +51,7 @@ function approvedStanding(
   return { ...known, kind: "captured", authorizedAmount, amount: capture.amount, refundedAmount, at: new Date(at) };
 }
 
-export function codesOf({ cvv, responseCode, stand, errorCode }: Page): ProviderCodes {
+export function codesOf({ cvv, responseCode, stand, errorCode }: SimulatedPayment): ProviderCodes {
   const said = stand === "awaiting_buyer" || stand === "lost";
   return {
     cvv,
@@ -55,7 +60,7 @@ export function codesOf({ cvv, responseCode, stand, errorCode }: Page): Provider
   };
 }
 
-function threeDSOf({ threeDS }: Page): { readonly threeDS?: ThreeDSOutcome } {
+function threeDSOf({ threeDS }: SimulatedPayment): { readonly threeDS?: ThreeDSOutcome } {
   switch (threeDS) {
     case "none":
       return {};

@@ -5,7 +5,6 @@ import type { Feature } from "../formula.js";
 import { required, secretField, textField, USUAL_FEATURES } from "../formula-parts.js";
 import type { Provider } from "../provider.js";
 
-/** Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
 export const simulatorProvider: Provider = {
   formula: {
     id: "simulator-card",

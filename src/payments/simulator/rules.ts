@@ -37,7 +37,7 @@ export interface Behaviour {
 const APPROVE: Verdict = { kind: "approve" };
 const decline = (errorCode: ErrorCode, responseCode: string): Verdict => ({ kind: "decline", errorCode, responseCode });
 
-/** The public test numbers of orchestration.md 7.1. All others are approved. */
+/** Test numbers, most of them Stripe's published ones. All others are approved. */
 const BY_NUMBER: ReadonlyMap<string, Verdict> = new Map([
   ["4000000000000002", decline("issuer_decline", "05")],
   ["4000000000009995", decline("insufficient_funds", "51")],
@@ -59,7 +59,7 @@ const CHALLENGED_AT_FIRST = "4000002500003155";
 const WRONG_CVC = new Set(["4000000000000127", "4000000000000101"]);
 const CAPTURE_REFUSED = "4000000000000341";
 
-/** The amounts of orchestration.md 7.2, by the first of each group: each next amount plays the next code. */
+/** The amounts of docs/payments.md, by the first of each group: each next amount plays the next code. */
 const BY_AMOUNT: readonly (readonly [number, "decline" | "fail", string])[] = [
   [
     200001,

@@ -12,12 +12,12 @@ import type {
   VoidRequest,
 } from "../payment-request.js";
 import type { WebhookDelivery, WebhookReading } from "../webhook.js";
-import type { Books } from "./books.js";
 import { decide } from "./decide.js";
-import { type Entry, entryOf, type Page, totalOf } from "./ledger.js";
+import { type Entry, entryOf, type SimulatedPayment, totalOf } from "./ledger.js";
 import { codesOf, paymentStateOf, simulatorId } from "./payment-state.js";
-import type { Change } from "./post.js";
 import { type Behaviour, behaviourOf } from "./rules.js";
+import type { SimulatorStore } from "./simulator-store.js";
+import type { Change } from "./simulator-webhooks.js";
 import { readSimulatorWebhook } from "./webhook.js";
 
 /** The page where a buyer approves a simulated payment. */
@@ -27,16 +27,16 @@ export type ApprovalPage = (tenantId: TenantId, reference: string) => Promise<st
 export type SendWebhook = (tenantId: TenantId, change: Change) => void;
 
 /**
- * A payment service that moves no money. Deterministic: the same card and amount end the same way (orchestration.md 7).
+ * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).
  * Its books are in the database, and answers can be lost, to exercise everything that follows a loss.
  */
 export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
-  readonly #books: Books;
+  readonly #books: SimulatorStore;
   readonly #approvalPage: ApprovalPage;
   readonly #sendWebhook: SendWebhook;
 
-  constructor(books: Books, approvalPage: ApprovalPage, sendWebhook: SendWebhook) {
+  constructor(books: SimulatorStore, approvalPage: ApprovalPage, sendWebhook: SendWebhook) {
     this.#books = books;
     this.#approvalPage = approvalPage;
     this.#sendWebhook = sendWebhook;
@@ -134,7 +134,7 @@ export class Simulator implements Connector {
     return readSimulatorWebhook(context, delivery);
   }
 
-  async #standing(context: ConnectorContext, reference: string, page: Page) {
+  async #standing(context: ConnectorContext, reference: string, page: SimulatedPayment) {
     const url = page.stand === "awaiting_buyer" ? await this.#approvalPage(context.tenantId, reference) : "";
     return paymentStateOf(reference, page, context.now.getTime(), url);
   }
@@ -147,7 +147,9 @@ export class Simulator implements Connector {
     { idempotencyKey, payment }: Pick<CaptureRequest, "idempotencyKey"> & { readonly payment: PaymentReference },
     operation: "capture" | "void" | "refund",
     amount: number,
-    objection: (page: Page) => "unexpected_state" | "invalid_amount" | "refund_already_satisfied" | undefined,
+    objection: (
+      page: SimulatedPayment,
+    ) => "unexpected_state" | "invalid_amount" | "refund_already_satisfied" | undefined,
     reference?: string,
   ): Promise<FollowUpOutcome> {
     await latency(context);

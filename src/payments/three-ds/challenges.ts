@@ -2,7 +2,7 @@ import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Database } from "../../store/database.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { isAuthenticAddress, readAddress, writeAddress } from "../addresses.js";
+import { decodeSignedPath, encodeSignedPath, isAuthenticAddress } from "../signed-path.js";
 import type { ThreeDSDirectory } from "./directory.js";
 import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
@@ -20,7 +20,7 @@ export class SimulatedChallenges {
   }
 
   static addressOf(keys: TenantKeys, tenantId: TenantId, id: Uuid): string {
-    return writeAddress(keys, "three-ds-challenge", tenantId, id);
+    return encodeSignedPath(keys, "three-ds-challenge", tenantId, id);
   }
 
   /** Undefined for an address that we did not create, or a session that has ended. */
@@ -40,7 +40,7 @@ export class SimulatedChallenges {
   }
 
   async #genuine(address: string) {
-    const presented = readAddress(address);
+    const presented = decodeSignedPath(address);
     if (!presented) return undefined;
     const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
     return keys && isAuthenticAddress(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;

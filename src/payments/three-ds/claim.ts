@@ -27,11 +27,11 @@ export async function claimThreeDSData(
   { tokenId, order, paymentId }: SessionUse,
 ): Promise<ThreeDSData> {
   const row = await lockThreeDSSession(tx, id);
-  if (!row) throw invalid(FIELD, "must be the id of a 3DS session that is not over");
+  if (!row) throw invalid(FIELD, "must be the id of a 3DS session that has not expired");
   const session = openSession(keys, tx.tenantId, row);
   const { authentication } = session;
   if (session.tokenId !== tokenId) throw invalid(FIELD, "must be a session of the same token");
-  if (session.paymentId) throw invalid(FIELD, "must be a session that served no transaction yet");
+  if (session.paymentId) throw invalid(FIELD, "must be a 3DS session that has not been used");
   if (!authentication) throw invalid(FIELD, "must be a session that was authenticated");
   const { status, statusCode, authenticationValue, eci, amount, currency } = authentication;
   if ((status !== "successful" && status !== "attempted") || !authenticationValue || !eci) {

@@ -38,7 +38,7 @@ const OUT_OF_BAND: DirectoryVerdict = { status: "challenge", challengeType: "out
 const SUCCESSFUL: DirectoryVerdict = { status: "successful" };
 const ATTEMPTED: DirectoryVerdict = { status: "attempted", statusReason: "authentication-attempted-but-not-performed" };
 
-/** The published test numbers (api-facts 10.4), and those that the simulator challenges. */
+/** Test numbers of 3-D Secure sessions, and those that the simulator challenges. */
 const PLAYS: ReadonlyMap<string, Play> = new Map<string, Play>([
   ["4200000000000003", { first: ATTEMPTED }],
   ["4200000000000005", { first: FAILED }],

@@ -1,9 +1,9 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
-import { boundTo, open, type SealedPlace, seal } from "../../crypto/sealed.js";
+import { encodeAad, open, type SealContext, seal } from "../../crypto/sealed.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { ThreeDSSessionRow } from "../../store/payments/three-ds-sessions.js";
-import { BOUND_COLUMNS } from "../../store/tenancy/sealed-rows.js";
+import { AAD_COLUMNS } from "../../store/tenancy/sealed-rows.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
 
@@ -68,8 +68,8 @@ export function sealSession(keys: TenantKeys, tenantId: TenantId, session: Three
   return seal(keys.data, place, Buffer.from(JSON.stringify(record)));
 }
 
-type SessionPlace = Pick<ThreeDSSessionRow, "id" | (typeof BOUND_COLUMNS.three_ds_sessions)[number]>;
+type SessionPlace = Pick<ThreeDSSessionRow, "id" | (typeof AAD_COLUMNS.three_ds_sessions)[number]>;
 
-function placeOf(tenantId: TenantId, row: SessionPlace): SealedPlace {
-  return { tenantId, entity: row.id, field: "three_ds_session", bound: boundTo(row, BOUND_COLUMNS.three_ds_sessions) };
+function placeOf(tenantId: TenantId, row: SessionPlace): SealContext {
+  return { tenantId, entity: row.id, field: "three_ds_session", bound: encodeAad(row, AAD_COLUMNS.three_ds_sessions) };
 }

@@ -6,7 +6,7 @@ import { newUuid, type Uuid } from "../../base/ids.js";
 import { isJsonObject, type JsonObject } from "../../base/json.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import { writeLog } from "../../store/audit/audit-logs.js";
-import { noteDue } from "../../store/jobs/due.js";
+import { scheduleDue } from "../../store/jobs/due.js";
 import {
   insertThreeDSSession,
   lockThreeDSSession,
@@ -15,13 +15,13 @@ import {
 } from "../../store/payments/three-ds-sessions.js";
 import { findToken } from "../../store/tokens/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../../store/transactions/transaction.js";
-import { touch } from "../../tokens/activity.js";
+import { countMonthlyActivity } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";
 import { cardBrand } from "../../tokens/types/card-brand.js";
 import { type DirectoryVerdict, STATUS_CODES, type ThreeDSDirectory } from "./directory.js";
 import { type Authentication, openSession, sealSession, type ThreeDSSession } from "./session.js";
 
-/** api-facts 10.4. */
+/** A session works for a day; a payment uses it once. */
 const LIFETIME_MS = 24 * 60 * 60 * 1_000;
 
 export interface SessionDraft {
@@ -62,7 +62,7 @@ export async function createSession(
     record: sealSession(keys, tx.tenantId, session),
     expires_at: expiresAt,
   });
-  noteDue(tx, { kind: "three_ds_session", at: expiresAt });
+  scheduleDue(tx, { kind: "three_ds_session", at: expiresAt });
   writeLog(tx, logEntry(actorOf(caller), "three_ds_session", id, "create"));
   return session;
 }
@@ -160,7 +160,7 @@ function authenticationOf(
   };
 }
 
-/** orchestration.md 6: Mastercard uses the reverse order. */
+/** Visa and most others count 05 (authenticated) and 06 (attempted); Mastercard counts 02 and 01. */
 function eciOf(status: Authentication["status"], brand: string | undefined): string | undefined {
   const isMastercard = brand === "mastercard";
   if (status === "successful") return isMastercard ? "02" : "05";
@@ -179,6 +179,6 @@ async function cardNumberOf(
   if (row?.type !== "card") return undefined;
   const plain = openToken(keys, tx.tenantId, row).data.reveal();
   writeLog(tx, logEntry(actorOf(caller), "card", tokenId, "use", { transform: "reveal" }));
-  await touch(tx, tokenId, row.active_month);
+  await countMonthlyActivity(tx, tokenId, row.active_month);
   return isJsonObject(plain) && typeof plain.number === "string" ? plain.number : undefined;
 }

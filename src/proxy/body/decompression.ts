@@ -33,10 +33,10 @@ export function canDecompress(coding: string): boolean {
  * times.
  */
 const FREE_BYTES = 5 * 1024 * 1024;
-const MOST_RATIO = 100;
+const MAX_RATIO = 100;
 
 /** Zstandard frames that may follow each other. Each gets a decoder of its own, which takes 0.1 ms. */
-const MOST_FRAMES = 100;
+const MAX_FRAMES = 100;
 
 /** Searches a compressed body for references, chunk by chunk, without keeping the result. */
 export class Decompression {
@@ -78,7 +78,7 @@ export class Decompression {
    */
   #behind(left: Buffer): Buffer {
     if (left.every((byte) => byte === 0)) return Buffer.alloc(0);
-    if (this.#coding !== "zstd" || this.#frames >= MOST_FRAMES) throw wronglyPacked();
+    if (this.#coding !== "zstd" || this.#frames >= MAX_FRAMES) throw wronglyPacked();
     this.#decoder = undefined;
     return left;
   }
@@ -107,7 +107,7 @@ export class Decompression {
     this.#unpacked += bytes.length;
     this.#scanner.push(bytes);
     if (this.#scanner.hasFound) this.#fail(referenceInCompressedBody());
-    if (this.#unpacked > FREE_BYTES + this.#packed * MOST_RATIO) this.#fail(unpacksToTooMuch());
+    if (this.#unpacked > FREE_BYTES + this.#packed * MAX_RATIO) this.#fail(unpacksToTooMuch());
   }
 
   #fail(fault: Fault): void {
@@ -139,5 +139,5 @@ function wronglyPacked(): Fault {
 }
 
 function unpacksToTooMuch(): Fault {
-  return new Fault("body_too_large", `A packed body must not unpack to more than ${MOST_RATIO} times its size.`);
+  return new Fault("body_too_large", `A packed body must not unpack to more than ${MAX_RATIO} times its size.`);
 }

@@ -1,7 +1,7 @@
 import type { BodyHead } from "../../memory/collect-body.js";
-import { announcedIn, type CallerBody, readCallerHead } from "../buffered-body.js";
+import { type CallerBody, contentLengthIn, readCallerHead } from "../buffered-body.js";
 
-/** The largest body that is transformed (specification, Limits), and the largest in which every reference is replaced. */
+/** The largest body that is transformed (docs/code.md, Limits), and the largest in which every reference is replaced. */
 export const MAX_BUFFERED = 5 * 1024 * 1024;
 
 /** Bytes read of a body of unknown size before the request begins. References behind them come too late. */
@@ -9,10 +9,10 @@ export const HEAD = 64 * 1024;
 
 /** @throws {Fault} as {@link readCallerHead}. */
 export function readBodyHead({ body, headers, memory }: CallerBody): Promise<BodyHead> {
-  return readCallerHead(body, memory, HEAD, announcedIn(headers));
+  return readCallerHead(body, memory, HEAD, contentLengthIn(headers));
 }
 
 /** Whether the length was not announced: such a body is sent chunked unless it is text. */
 export function isSentInPieces({ headers, body }: CallerBody): boolean {
-  return !Buffer.isBuffer(body) && announcedIn(headers) === undefined;
+  return !Buffer.isBuffer(body) && contentLengthIn(headers) === undefined;
 }

@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import { isReference, LONGEST_REFERENCE } from "../splice/bytes.js";
+import { isReference, MAX_REFERENCE_LENGTH } from "../splice/bytes.js";
 
 /** Double braces in one encoding of text. */
 interface Encoding {
@@ -17,7 +17,7 @@ const ENCODINGS: readonly Encoding[] = [
   {
     open: Buffer.from("{{"),
     close: Buffer.from("}}"),
-    longest: LONGEST_REFERENCE,
+    longest: MAX_REFERENCE_LENGTH,
     decode(bytes) {
       if (isAscii(bytes)) return bytes.toString("latin1");
       try {
@@ -36,7 +36,7 @@ function wideEncoding(inOrder: (bytes: Buffer) => Buffer): Encoding {
   return {
     open: inOrder(Buffer.from("{{", "utf16le")),
     close: inOrder(Buffer.from("}}", "utf16le")),
-    longest: LONGEST_REFERENCE * 2,
+    longest: MAX_REFERENCE_LENGTH * 2,
     decode: (bytes) => (bytes.length % 2 === 0 ? inOrder(bytes).toString("utf16le") : undefined),
   };
 }

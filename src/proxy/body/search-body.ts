@@ -3,10 +3,10 @@ import { invalid } from "../../base/fault.js";
 import type { HeaderPair } from "../../egress/request-framing.js";
 import type { BodyHead } from "../../memory/collect-body.js";
 import { type BodyFormat, bodyFormatOf, contentCodingsOf } from "../body-format.js";
-import { announcedIn, type CallerBody, readCallerBody, readCallerHead } from "../buffered-body.js";
+import { type CallerBody, contentLengthIn, readCallerBody, readCallerHead } from "../buffered-body.js";
 import { headerValues } from "../forward.js";
 import type { RequestReferences } from "../references.js";
-import { placesInBegunText } from "../splice/plain.js";
+import { placesInTextPrefix } from "../splice/plain.js";
 import { GuardedBody } from "./guarded-body.js";
 import { HEAD, isSentInPieces, MAX_BUFFERED, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
@@ -62,7 +62,7 @@ async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolea
   if (isWhole || format.kind === "text")
     return { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined };
   const begun = await readBodyHead(incoming);
-  const length = announcedIn(headers);
+  const length = contentLengthIn(headers);
   const isLarge = (length ?? 0) > MAX_BUFFERED || memory.allowance.maxBytes < MAX_BUFFERED;
   if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))
     return begun;
@@ -95,7 +95,7 @@ function searchWhole(
 
 /** The format of the beginning of a body, which cannot be parsed as a whole. */
 function beginningOf(format: BodyFormat, begun: Buffer): BodyFormat {
-  return format.kind === "unknown" && beginsLikeText(begun) ? { kind: "text", find: placesInBegunText } : format;
+  return format.kind === "unknown" && beginsLikeText(begun) ? { kind: "text", find: placesInTextPrefix } : format;
 }
 
 /** Drops a truncated character at the end of text; other bytes stay. */

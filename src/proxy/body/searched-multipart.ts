@@ -107,11 +107,11 @@ function regionsOf(body: Buffer, boundary: string): Region[] {
 }
 
 /** Longer names are cut in errors. */
-const LONGEST_NAME = 50;
+const MAX_NAME_LENGTH = 50;
 
 function nameOf({ number, name }: PartHead): string {
   if (name === undefined || name === "") return `part ${number}`;
-  return `part ${number} "${Buffer.from(name, "latin1").toString("utf8").slice(0, LONGEST_NAME)}"`;
+  return `part ${number} "${Buffer.from(name, "latin1").toString("utf8").slice(0, MAX_NAME_LENGTH)}"`;
 }
 
 function searchHeaders(

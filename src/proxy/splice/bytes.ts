@@ -4,7 +4,7 @@ import { asText, type FindPlaces, UnwritableValue } from "./place.js";
 import { placesInText } from "./plain.js";
 
 /** Length limit of an expression with its braces: longer ones are not references. */
-export const LONGEST_REFERENCE = 4_100;
+export const MAX_REFERENCE_LENGTH = 4_100;
 
 /**
  * Limit of braces in one body that are not references. Of random bytes one pair in 65,536 is two braces, so 5 MB have
@@ -35,7 +35,7 @@ export const placesInBytes: FindPlaces = function* (text) {
 
 /** The text of a reference among bytes, or undefined if they are something else. */
 function referenceIn(latin1: string): string | undefined {
-  if (latin1.length < 3 || latin1.length > LONGEST_REFERENCE || NO_TEXT.test(latin1)) return undefined;
+  if (latin1.length < 3 || latin1.length > MAX_REFERENCE_LENGTH || NO_TEXT.test(latin1)) return undefined;
   const bytes = Buffer.from(latin1, "latin1");
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString("utf8");

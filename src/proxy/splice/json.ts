@@ -1,5 +1,5 @@
 import type { Json } from "../../base/json.js";
-import { asText, type FindPlaces, type Place } from "./place.js";
+import { asText, type FindPlaces, type Replacement } from "./place.js";
 import { BracePairs, type SpelledSpan } from "./spelled-braces.js";
 
 /**
@@ -60,7 +60,7 @@ function escapeLength(text: string, at: number): number {
 }
 
 /** An expression outside of strings, which may have quotes itself: its end is found first. */
-export function placeOutside(text: string, at: number): Place | undefined {
+export function placeOutside(text: string, at: number): Replacement | undefined {
   if (text.charCodeAt(at + 1) !== OPENING) return undefined;
   const close = text.indexOf("}}", at + 2);
   if (close < 0) return undefined;
@@ -72,7 +72,11 @@ export function placeOutside(text: string, at: number): Place | undefined {
   };
 }
 
-function placeInString(text: string, quote: number, { start, end, contentStart, contentEnd }: SpelledSpan): Place {
+function placeInString(
+  text: string,
+  quote: number,
+  { start, end, contentStart, contentEnd }: SpelledSpan,
+): Replacement {
   const expression = unescaped(text.slice(contentStart, contentEnd));
   const isAlone = start === quote + 1 && text.charCodeAt(end) === QUOTE;
   return isAlone

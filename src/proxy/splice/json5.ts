@@ -1,5 +1,5 @@
 import { placeOutside, writerAlone } from "./json.js";
-import { asText, type FindPlaces, type Place } from "./place.js";
+import { asText, type FindPlaces, type Replacement } from "./place.js";
 import { BracePairs, type SpelledSpan } from "./spelled-braces.js";
 
 /**
@@ -83,7 +83,11 @@ function endOfComment(text: string, slash: number): number {
 const LINE_END = /[\n\r\u2028\u2029]/g;
 const BLOCK_END = /\*\//g;
 
-function placeInString(text: string, quote: number, { start, end, contentStart, contentEnd }: SpelledSpan): Place {
+function placeInString(
+  text: string,
+  quote: number,
+  { start, end, contentStart, contentEnd }: SpelledSpan,
+): Replacement {
   const expression = unescaped(text.slice(contentStart, contentEnd));
   const delimiter = text.charAt(quote);
   const isAlone = start === quote + 1 && text.charAt(end) === delimiter;

@@ -1,7 +1,7 @@
 import type { Json } from "../../base/json.js";
 
 /** An expression in a text of the request, and how its value is written there. */
-export interface Place {
+export interface Replacement {
   /** The range of the text that the value replaces. */
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** Finds the expressions of a text of some format, from left to right. Lazy: finds no more than are consumed. */
-export type FindPlaces = (text: string) => Iterable<Place>;
+export type FindPlaces = (text: string) => Iterable<Replacement>;
 
 /** Limit of expressions in one request: far more than its tokens could need. */
 export const MAX_EXPRESSIONS = 2_000;
@@ -32,7 +32,7 @@ export class UnwritableValue extends Error {
 }
 
 /** The text with each place replaced by its value. Every other character stays. */
-export function splice(text: string, places: readonly Place[], values: readonly Json[]): string {
+export function splice(text: string, places: readonly Replacement[], values: readonly Json[]): string {
   let spliced = "";
   let from = 0;
   for (const [index, place] of places.entries()) {

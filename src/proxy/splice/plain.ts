@@ -1,6 +1,6 @@
 import { expressionSpans } from "../../expressions/span.js";
 import { placesInJson } from "./json.js";
-import { asText, type FindPlaces, MAX_EXPRESSIONS, type Place, splice } from "./place.js";
+import { asText, type FindPlaces, MAX_EXPRESSIONS, type Replacement, splice } from "./place.js";
 
 /** Text without a format of its own: values are inserted unchanged. */
 export const placesInText: FindPlaces = function* (text) {
@@ -16,7 +16,7 @@ export const placesInText: FindPlaces = function* (text) {
 export const placesInUntypedText: FindPlaces = (text) => (isJson(text) ? placesInJson(text) : placesInText(text));
 
 /** The same for the beginning of a large text: if it looks like the beginning of JSON, it is JSON. */
-export const placesInBegunText: FindPlaces = (text) =>
+export const placesInTextPrefix: FindPlaces = (text) =>
   BEGINS_JSON.test(text) ? placesInJson(text) : placesInText(text);
 
 const BEGINS_JSON = /^\s*(?:\{\s*["}]|\[\s*["[{\d\]-])/;
@@ -31,7 +31,7 @@ const MAX_PARSED = 256 * 1024;
 function isJson(text: string): boolean {
   if (!BEGINS_JSON_OR_EXPRESSION.test(text)) return false;
   if (text.length > MAX_PARSED) return BEGINS_JSON.test(text);
-  const places: Place[] = [];
+  const places: Replacement[] = [];
   for (const place of placesInJson(text)) {
     // A body with this many is refused in any format.
     if (places.push(place) > MAX_EXPRESSIONS) return false;

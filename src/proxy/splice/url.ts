@@ -1,4 +1,4 @@
-import { asText, type FindPlaces, type Place } from "./place.js";
+import { asText, type FindPlaces, type Replacement } from "./place.js";
 import { type BraceSpelling, spelledSpans } from "./spelled-braces.js";
 
 /** Braces as they are, or percent-encoded: clients write both. */
@@ -34,7 +34,7 @@ function* encodedPlaces(
   text: string,
   write: (value: string) => string,
   readBlanks: (raw: string) => string,
-): Generator<Place> {
+): Generator<Replacement> {
   for (const { start, end, contentStart, contentEnd } of spelledSpans(text, SPELLING)) {
     const expression = decoded(readBlanks(text.slice(contentStart, contentEnd)));
     yield { start, end, expression, write: (value) => write(asText(value)) };

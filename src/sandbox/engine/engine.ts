@@ -5,12 +5,12 @@ import type { CompileProblem, ConsoleLine } from "../run.js";
 /** Runs tenants' code. An engine does not know tenants, keys or processes. */
 export interface Engine {
   /** Starts an instance with code of its own. Instances share nothing. */
-  start(code: string, limits: RunLimits): Promise<Start>;
+  start(code: string, limits: RunLimits): Promise<StartResult>;
   /** Compiles code without running it. If an engine exceeds the time, its thread is ended. */
   compile(code: string, withinMs: number): Promise<CompileProblem | undefined>;
 }
 
-export type Start =
+export type StartResult =
   | { readonly kind: "started"; readonly instance: Instance }
   | { readonly kind: "does_not_compile"; readonly problem: CompileProblem }
   | { readonly kind: "failed"; readonly reason: EngineFailure };

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.js";
 import { object, parseJson } from "../wire/shape.js";
 
 /** Longest address to parse. */
-const MOST_CHARACTERS = 100_000;
+const MAX_CHARACTERS = 100_000;
 
 const settable = [
   "protocol",
@@ -23,7 +23,7 @@ const settable = [
 export function urlCall(request: string): string {
   try {
     const { input, base, set } = object(parseJson(Buffer.from(request)));
-    if (typeof input !== "string" || input.length > MOST_CHARACTERS) return "";
+    if (typeof input !== "string" || input.length > MAX_CHARACTERS) return "";
     const url = new URL(input, typeof base === "string" ? base : undefined);
     if (Array.isArray(set)) change(url, set);
     return JSON.stringify(partsOf(url));
@@ -34,7 +34,7 @@ export function urlCall(request: string): string {
 
 function change(url: URL, [name, value]: readonly unknown[]): void {
   const part = settable.find((candidate) => candidate === name);
-  if (part !== undefined && typeof value === "string" && value.length <= MOST_CHARACTERS) url[part] = value;
+  if (part !== undefined && typeof value === "string" && value.length <= MAX_CHARACTERS) url[part] = value;
 }
 
 function partsOf(url: URL): JsonObject {

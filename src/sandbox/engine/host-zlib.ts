@@ -4,7 +4,7 @@ import { object, parseJson } from "../wire/shape.js";
 import { bytesOf, optionalWhole } from "./host-crypto/parameters.js";
 
 /** The largest bodies that code sees have 5 MB, and the largest answers of the host 10 MB. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Compression runs natively, where no deadline can stop it, and some data takes much longer than other: 8 MB of random bits 24 s
@@ -14,12 +14,12 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const DEFLATE_LEVELS = [
   { upTo: 128 * 1024, level: 9 },
   { upTo: 2 * 1024 * 1024, level: 6 },
-  { upTo: MOST_BYTES, level: 1 },
+  { upTo: MAX_BYTES, level: 1 },
 ] as const;
 const BROTLI_QUALITIES = [
   { upTo: 128 * 1024, quality: 11 },
   { upTo: 2 * 1024 * 1024, quality: 9 },
-  { upTo: MOST_BYTES, quality: 4 },
+  { upTo: MAX_BYTES, quality: 4 },
 ] as const;
 const DEFAULT_LEVEL = 6;
 
@@ -45,7 +45,7 @@ const inflaters: ReadonlyMap<string, Decompress> = new Map([
  */
 export function zlibCall(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {
   try {
-    if (data.length > MOST_BYTES) throw new RangeError(`Data of more than ${MOST_BYTES} bytes is not supported here.`);
+    if (data.length > MAX_BYTES) throw new RangeError(`Data of more than ${MAX_BYTES} bytes is not supported here.`);
     return run(operation, object(parseJson(Buffer.from(parameters))), data);
   } catch (error) {
     const { message, code, errno }: { message?: unknown; code?: unknown; errno?: unknown } = Object(error);
@@ -86,7 +86,7 @@ function levelOf(parameters: JsonObject, bytes: number): number {
 
 /** A bomb of a few bytes may inflate to any size: the limit applies whatever the code requests. */
 function mostOutput(parameters: JsonObject): number {
-  return Math.min(optionalWhole(parameters, "maxOutputLength", 1, 2 ** 40) ?? MOST_BYTES, MOST_BYTES);
+  return Math.min(optionalWhole(parameters, "maxOutputLength", 1, 2 ** 40) ?? MAX_BYTES, MAX_BYTES);
 }
 
 function brotliParameters(parameters: JsonObject, bytes: number): Record<number, number> {

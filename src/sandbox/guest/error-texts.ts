@@ -4,7 +4,7 @@ import { writeJson } from "./intrinsics.js";
 /** Used if the code gave no text. */
 const NOTHING_SAID = "Something went wrong. Please try again, and tell the operator of this service if it continues.";
 const TEXT_CHARACTERS = 4_000;
-const MOST_TEXTS = 100;
+const MAX_TEXTS = 100;
 
 /**
  * Normalises an argument like the published classes. Never throws, and calls back into the value as little as possible.
@@ -13,7 +13,7 @@ export function errorTexts(given: unknown): GuestErrors {
   try {
     if (given instanceof Error) return { error: [cut(String(given.message || given.name || NOTHING_SAID))] };
     if (typeof given !== "object" || given === null || Array.isArray(given)) return { error: textsOf(given) };
-    const entries = Object.entries(given).slice(0, MOST_TEXTS);
+    const entries = Object.entries(given).slice(0, MAX_TEXTS);
     return Object.fromEntries(entries.map(([name, value]) => [name.slice(0, 200), textsOf(value)]));
   } catch {
     return { error: [NOTHING_SAID] };
@@ -21,7 +21,7 @@ export function errorTexts(given: unknown): GuestErrors {
 }
 
 function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.slice(0, MOST_TEXTS).map(textOf) : [textOf(value)];
+  return Array.isArray(value) ? value.slice(0, MAX_TEXTS).map(textOf) : [textOf(value)];
 }
 
 function textOf(value: unknown): string {

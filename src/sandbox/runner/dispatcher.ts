@@ -1,12 +1,12 @@
 import { performance } from "node:perf_hooks";
 import type { WorkerTask } from "../worker/task.js";
 import { FairQueue } from "./fair-queue.js";
-import { place, placeAlone } from "./placement.js";
+import { chooseIdleThread, chooseThread } from "./placement.js";
 import type { RunnerSettings } from "./settings.js";
 import type { TaskEnd, Thread } from "./thread.js";
 
 /** A task with its time limit and its requirements for a thread. */
-export interface Order {
+export interface ThreadTask {
   readonly task: WorkerTask;
   readonly tenant: string;
   /** Milliseconds after which the task's thread is ended. */
@@ -16,7 +16,7 @@ export interface Order {
 }
 
 interface WaitingOrder {
-  readonly order: Order;
+  readonly order: ThreadTask;
   readonly tenant: string;
   readonly bytes: number;
   readonly since: number;
@@ -40,7 +40,7 @@ export class Dispatcher {
     return this.#queue.size;
   }
 
-  accept(order: Order): void {
+  accept(order: ThreadTask): void {
     const waiting = this.#wait(order);
     if (!this.#queue.add(waiting)) {
       clearTimeout(waiting.timer);
@@ -59,7 +59,7 @@ export class Dispatcher {
     return true;
   }
 
-  #wait(order: Order): WaitingOrder {
+  #wait(order: ThreadTask): WaitingOrder {
     const { task, tenant } = order;
     const refuse = () => {
       if (this.withdraw(task.requestId)) order.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
@@ -87,8 +87,8 @@ export class Dispatcher {
       const { task, tenant } = waiting.order;
       const thread =
         task.kind === "run"
-          ? place(this.#threads, tenant, task.key, this.#settings.callsPerThread)
-          : placeAlone(this.#threads, tenant);
+          ? chooseThread(this.#threads, tenant, task.key, this.#settings.callsPerThread)
+          : chooseIdleThread(this.#threads, tenant);
       if (thread === undefined) return false;
       this.#leave(waiting);
       void this.#run(thread, waiting);

@@ -1,13 +1,13 @@
 import type { QueueLimits } from "../limits.js";
 
-export interface Waiting {
+export interface QueuedTask {
   readonly tenant: string;
   /** Memory that it takes while it waits, in bytes. */
   readonly bytes: number;
 }
 
 /** Runs that wait for a thread: in order within a tenant, and in turns among tenants. */
-export class FairQueue<T extends Waiting> {
+export class FairQueue<T extends QueuedTask> {
   readonly #limits: QueueLimits;
   /** The tenant with the next turn comes first. */
   readonly #byTenant = new Map<string, T[]>();

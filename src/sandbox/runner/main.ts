@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { readWorld } from "../engine/quickjs/world.js";
+import { readGuestImage } from "../engine/quickjs/guest-image.js";
 import { type Frame, FrameKind } from "../wire/frame.js";
 import { FrameSocket } from "../wire/frame-socket.js";
 import { Runner } from "./runner.js";
@@ -13,7 +13,7 @@ import type { RunnerSettings } from "./settings.js";
  */
 
 /** The largest frames of the service are arguments of 10 MB with a host's answer. */
-const MOST_FRAME_BYTES = 64 * 1024 * 1024;
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** This file is bundled into the directory of all files that it reads. */
 const image = fileURLToPath(new URL(".", import.meta.url));
@@ -21,7 +21,7 @@ const image = fileURLToPath(new URL(".", import.meta.url));
 let runner: Runner | undefined;
 
 async function configure(settings: RunnerSettings): Promise<void> {
-  runner = new Runner(settings, await readWorld(image), `${image}worker.js`);
+  runner = new Runner(settings, await readGuestImage(image), `${image}worker.js`);
   if (settings.socketPath !== undefined) await listen(settings.socketPath, runner);
   socket.send(FrameKind.ready);
 }
@@ -29,7 +29,7 @@ async function configure(settings: RunnerSettings): Promise<void> {
 async function listen(path: string, shared: Runner): Promise<void> {
   process.umask(0o177);
   const server = createServer((connection) => {
-    const process = new FrameSocket(connection, MOST_FRAME_BYTES, {
+    const process = new FrameSocket(connection, MAX_FRAME_BYTES, {
       onFrame: (frame) => shared.receive(process, frame),
       onEnd: () => shared.forget(process),
     });
@@ -46,7 +46,7 @@ function receive(frame: Frame): void {
   configure(JSON.parse(frame.payload.toString("utf8"))).catch(() => process.exit(1));
 }
 
-const socket = new FrameSocket(new Socket({ fd: 3 }), MOST_FRAME_BYTES, {
+const socket = new FrameSocket(new Socket({ fd: 3 }), MAX_FRAME_BYTES, {
   onFrame: receive,
   onEnd: () => process.exit(0),
 });

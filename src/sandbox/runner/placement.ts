@@ -18,7 +18,7 @@ export interface ThreadState {
  * tenant holds: one tenant alone gets half of them, the next half of the rest, and so on. One is always left for
  * another tenant.
  */
-export function place<T extends ThreadState>(
+export function chooseThread<T extends ThreadState>(
   threads: readonly T[],
   tenant: string,
   key: string,
@@ -37,7 +37,7 @@ export function place<T extends ThreadState>(
  * Chooses the thread for a compilation, or undefined if it must wait. A compilation cannot be interrupted: if it takes
  * too long its thread is ended, so no other task may be in it. Each tenant compiles one piece of code at a time.
  */
-export function placeAlone<T extends ThreadState>(threads: readonly T[], tenant: string): T | undefined {
+export function chooseIdleThread<T extends ThreadState>(threads: readonly T[], tenant: string): T | undefined {
   if (threads.some((thread) => thread.isExclusive && thread.tenant === tenant)) return undefined;
   return best(
     threads.filter((thread) => thread.calls === 0),

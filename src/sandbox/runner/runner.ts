@@ -1,9 +1,9 @@
-import type { World } from "../engine/quickjs/world.js";
+import type { GuestImage } from "../engine/quickjs/guest-image.js";
 import { type Frame, FrameKind, readParts } from "../wire/frame.js";
 import type { FrameSocket } from "../wire/frame-socket.js";
 import type { CompileOrder, RunnerHealth, RunOrder } from "../wire/orders.js";
 import type { WorkerReport } from "../worker/task.js";
-import { Dispatcher, type Order } from "./dispatcher.js";
+import { Dispatcher, type ThreadTask } from "./dispatcher.js";
 import type { RunnerSettings } from "./settings.js";
 import { type TaskEnd, Thread } from "./thread.js";
 
@@ -22,7 +22,7 @@ export class Runner {
   /** The cancellation flag of each run. */
   readonly #cancelled = new Map<string, Int32Array>();
 
-  constructor(settings: RunnerSettings, world: World, workerFile: string) {
+  constructor(settings: RunnerSettings, world: GuestImage, workerFile: string) {
     this.#settings = settings;
     const hooks = {
       onHostCall: (requestId: string, number: number, payload: Uint8Array) =>
@@ -88,7 +88,7 @@ export class Runner {
     });
   }
 
-  #accept(from: FrameSocket, order: Omit<Order, "onEnd">): void {
+  #accept(from: FrameSocket, order: Omit<ThreadTask, "onEnd">): void {
     const { requestId } = order.task;
     this.#callers.set(requestId, from);
     this.#dispatcher.accept({

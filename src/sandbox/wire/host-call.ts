@@ -8,7 +8,7 @@ export type HostCall =
   | { readonly to: "bt"; readonly method: BtMethod; readonly args: Json }
   | { readonly to: "fetch"; readonly request: HostFetchRequest };
 
-const MOST_HEADERS = 500;
+const MAX_HEADERS = 500;
 
 /** @throws ProtocolError for an invalid host call. The limit on the whole payload bounds all sizes. */
 export function readHostCall(payload: Buffer): HostCall {
@@ -30,7 +30,7 @@ function readFetch(request: JsonObject, most: number): HostFetchRequest {
 }
 
 function readHeaders(value: Json | undefined, most: number): HeaderList {
-  return list(value, MOST_HEADERS).map((pair) => {
+  return list(value, MAX_HEADERS).map((pair) => {
     const [name, content] = list(pair, 2);
     return [text(name, most), text(content, most)] as const;
   });

@@ -56,9 +56,9 @@ const publishedNames: readonly PublishedErrorName[] = [
 ];
 
 /** Far above the guest's own limits: 64 KB of console by default, errors cut to 100 texts of 4,000 characters. */
-const MOST_LINES = 100_000;
-const MOST_CHARACTERS = 4_000_000;
-const MOST_ENTRIES = 1_000;
+const MAX_LINES = 100_000;
+const MAX_CHARACTERS = 4_000_000;
+const MAX_ENTRIES = 1_000;
 
 /**
  * Reads a result frame: the report, and the value as JSON in bytes of its own.
@@ -89,7 +89,7 @@ export function readCompileReport(reportBytes: Buffer): CompileReport {
 }
 
 function readOutcome(report: JsonObject, readValue: () => Json): RunOutcome {
-  const console = list(report.console ?? [], MOST_LINES).map(readLine);
+  const console = list(report.console ?? [], MAX_LINES).map(readLine);
   const usage = report.usage === undefined ? undefined : readUsage(object(report.usage));
   const run = { console, usage };
   switch (oneOf(report.kind, ["returned", "threw", "failed"])) {
@@ -129,7 +129,7 @@ function readUsage({ ms, memoryBytes }: JsonObject): RunUsage {
 
 function readLine(value: Json): ConsoleLine {
   const line = object(value);
-  return { level: oneOf(line.level, levels), text: text(line.text, MOST_CHARACTERS) };
+  return { level: oneOf(line.level, levels), text: text(line.text, MAX_CHARACTERS) };
 }
 
 function readProblem(value: Json): CompileProblem {
@@ -160,7 +160,7 @@ export function readGuestError(error: JsonObject, body: Json): GuestError {
       return {
         type: "custom_http_response",
         status: whole(error.status, 100, 599),
-        headers: record(error.headers, MOST_ENTRIES, (value) => text(value, MOST_CHARACTERS)),
+        headers: record(error.headers, MAX_ENTRIES, (value) => text(value, MAX_CHARACTERS)),
         body,
       };
     case "other":
@@ -174,5 +174,5 @@ export function readGuestError(error: JsonObject, body: Json): GuestError {
 }
 
 function readErrors(value: Json | undefined): Record<string, string[]> {
-  return record(value, MOST_ENTRIES, (texts) => list(texts, MOST_ENTRIES).map((entry) => text(entry, MOST_CHARACTERS)));
+  return record(value, MAX_ENTRIES, (texts) => list(texts, MAX_ENTRIES).map((entry) => text(entry, MAX_CHARACTERS)));
 }

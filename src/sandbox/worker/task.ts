@@ -1,11 +1,11 @@
-import type { World } from "../engine/quickjs/world.js";
+import type { GuestImage } from "../engine/quickjs/guest-image.js";
 import type { GuestError } from "../guest-error.js";
 import type { InstanceLimits, RunLimits } from "../limits.js";
 import type { CompileProblem, ConsoleLine, RunFailure, RunUsage } from "../run.js";
 
 /** The start settings of every thread. */
 export interface WorkerSettings {
-  readonly world: World;
+  readonly world: GuestImage;
   readonly instances: InstanceLimits;
 }
 

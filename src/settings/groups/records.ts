@@ -9,12 +9,12 @@ export const RECORDS = {
     "info",
     "Least severe lines of the operator's log, which goes to standard output.",
   ),
-  LOG_RETENTION_DAYS: whole(
+  AUDIT_RETENTION_DAYS: whole(
     400,
     [0, 36_500],
     "Days that the log rows of tenants are kept. 0 keeps all. PCI DSS 10.5.1 asks for 12 months: below 365, `cloakroom doctor` warns.",
   ),
-  LOG_ADDRESSES: text(
+  AUDIT_CLIENT_ADDRESSES: text(
     "`full`, `truncated` or `none`",
     "full",
     "How much of client addresses the log rows of tenants keep. `truncated` keeps the network: /24 of IPv4, /48 of IPv6. PCI DSS 10.2.2 asks for the origin of each event, which `none` leaves out.",

@@ -9,7 +9,7 @@ export const REQUESTS = {
     [1_024, 100 * MB],
     "Largest request body in bytes. `/proxy` has limits of its own: 5 MB for text, which is searched for references, and for bodies that a transform reads. Other bodies stream through it.",
   ),
-  REQUEST_TIMEOUT_MS: whole(
+  MAX_RPC_DEADLINE_MS: whole(
     30_000,
     [1_000, 600_000],
     "Longest deadline in milliseconds that an RPC call can set. A call that sets none has none.",

@@ -47,7 +47,7 @@ const readKeyRow = (column: Columns): ApplicationKeyRow => ({
 });
 
 /** All keys of an application, oldest first. */
-export const keysOfApplication = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
+export const listApplicationKeysOf = boundQuery<Uuid, readonly ApplicationKeyRow[], ApplicationKeyRow>({
   table: "application_keys",
   kind: "read",
   sql: `

@@ -58,7 +58,7 @@ export interface ApplicationChange extends RightsColumns {
   readonly modified_by: Uuid;
 }
 
-export const updateApplication = defineChange<ApplicationChange>(
+export const updateApplicationRow = defineChange<ApplicationChange>(
   "applications",
   (sql, tenantId, { id, name, permissions, rules, definition, modified_by }, at) => sql`
     update applications set name = ${name}, permissions = ${[...permissions]}::text[],
@@ -67,4 +67,4 @@ export const updateApplication = defineChange<ApplicationChange>(
 );
 
 /** Deletes an application together with its keys. Returns whether it existed. */
-export const deleteApplication = defineDelete("applications");
+export const deleteApplicationRow = defineDelete("applications");

@@ -20,7 +20,7 @@ export const lockUnsealedApplications = defineRows<"all", UnsealedApplication>(
     where tenant_id = ${tenantId} and definition is null order by id for update`,
 );
 
-export const putDefinition = defineChange<UnsealedApplication>(
+export const sealApplicationDefinition = defineChange<UnsealedApplication>(
   "applications",
   (sql, tenantId, { id, name, permissions, rules, definition }) => sql`
     update applications set name = ${name}, permissions = ${[...permissions]}::text[],
@@ -38,7 +38,7 @@ export const lockUnsealedKeys = defineRows<"all", UnsealedKey>(
     where tenant_id = ${tenantId} and proof is null order by id for update`,
 );
 
-export const putProof = defineChange<Pick<UnsealedKey, "id" | "proof">>(
+export const sealKeyProof = defineChange<Pick<UnsealedKey, "id" | "proof">>(
   "application_keys",
   (sql, tenantId, { id, proof }) =>
     sql`update application_keys set proof = ${proof} where tenant_id = ${tenantId} and id = ${id}`,
@@ -59,7 +59,7 @@ export const lockUnsealedSessions = defineRows<"all", UnsealedSession>(
     order by id for update`,
 );
 
-export const putSessionRights = defineChange<Pick<UnsealedSession, "id" | "rights">>(
+export const sealSessionRights = defineChange<Pick<UnsealedSession, "id" | "rights">>(
   "sessions",
   (sql, tenantId, { id, rights }) => sql`
     update sessions set rights = ${rights}, permissions = '{}', rules = '[]'

@@ -1,5 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
-import { MINUTE_MS, noteDue } from "../jobs/due.js";
+import { MINUTE_MS, scheduleDue } from "../jobs/due.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { inet, text, uuid } from "../statements/parameter.js";
 import type { Transaction } from "../transactions/transaction.js";
@@ -124,5 +124,5 @@ export function writeVaultLog(tx: Transaction, draft: LogRowDraft): void {
 export function expectLogRows(tx: Transaction): void {
   tx.enqueue(REQUIRE_OPEN_MINUTE, "once");
   tx.markLogged();
-  if (tx.isFirstInMinute) noteDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
+  if (tx.isFirstInMinute) scheduleDue(tx, { kind: "log_seal", at: new Date(tx.now.getTime() + SEALED_AFTER_MS) });
 }

@@ -31,7 +31,7 @@ export interface SealRow {
 export type NewSeal = Omit<SealRow, "sealed_at">;
 
 /** The stored end of a tenant's chain. */
-export interface EndRow {
+export interface HeadRow {
   readonly number: number;
   readonly last_mac: Buffer;
   readonly kept_from: Date | null;
@@ -121,7 +121,7 @@ export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow
 
 export const END_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
 
-export const readChainEnd = defineStatement<"end", EndRow | null, EndRow>({
+export const readChainEnd = defineStatement<"end", HeadRow | null, HeadRow>({
   table: "audit_heads",
   kind: "read",
   sortKey: () => "",
@@ -143,11 +143,11 @@ export const insertSeal = defineWrite<NewSeal>({
 export interface EndMove {
   /** The MAC of the end to replace. Absent: the chain has no end yet. */
   readonly before: Buffer | undefined;
-  readonly end: EndRow;
+  readonly end: HeadRow;
 }
 
 /** Replaces the end of the chain. Returns whether it was still the one that the caller read. */
-export const moveChainEnd = defineStatement<EndMove, boolean, unknown>({
+export const moveChainHead = defineStatement<EndMove, boolean, unknown>({
   table: "audit_heads",
   kind: "write",
   sortKey: ({ end }) => String(end.number),
@@ -161,7 +161,7 @@ export const moveChainEnd = defineStatement<EndMove, boolean, unknown>({
 });
 
 /** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
-export const forgetLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({
+export const deleteLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({
   table: "due",
   sortKey: ({ kind }) => kind,
   queries: (sql, tenantId, inputs) =>

@@ -23,14 +23,14 @@ export const readLogClosing = defineStatement<"closing", LogClosing | null, LogC
 });
 
 /** A log that is being set back. */
-export interface SetBack {
+export interface Rewind {
   /** Where it continues: the first moment of a minute. */
   readonly to: Date;
   /** Up to where it is closed. */
   readonly closedUntil: Date;
 }
 
-export interface SetBackRequest extends SetBack {
+export interface RewindRequest extends Rewind {
   /** The earliest place that still counts if it was noted before. */
   readonly earliest: Date;
 }
@@ -39,7 +39,7 @@ export interface SetBackRequest extends SetBack {
  * Notes where a log continues after its set-back, to let another process finish the set-back. Returns the place: the
  * requested one, or an earlier one that was noted before. Null: the log is no longer closed that far.
  */
-export const planSetBack = defineStatement<SetBackRequest, Date | null, { readonly to: Date }>({
+export const planRewind = defineStatement<RewindRequest, Date | null, { readonly to: Date }>({
   table: "tenants",
   kind: "write",
   sortKey: ({ to }) => to.toISOString(),
@@ -57,7 +57,7 @@ export const planSetBack = defineStatement<SetBackRequest, Date | null, { readon
  * Keeps other transactions from reopening a log that is being set back, until this one ends. Returns whether it is
  * still being set back.
  */
-export const lockSetBack = defineStatement<SetBack, boolean, unknown>({
+export const lockRewind = defineStatement<Rewind, boolean, unknown>({
   table: "tenants",
   kind: "read",
   sortKey: ({ to }) => to.toISOString(),
@@ -72,7 +72,7 @@ export const lockSetBack = defineStatement<SetBack, boolean, unknown>({
 });
 
 /** Reopens a log at the planned place of its set-back. Returns false if another process already did. */
-export const reopenLog = defineStatement<SetBack, boolean, unknown>({
+export const reopenLog = defineStatement<Rewind, boolean, unknown>({
   table: "tenants",
   kind: "write",
   sortKey: ({ to }) => to.toISOString(),
@@ -98,7 +98,7 @@ export const lockClosedLog = defineStatement<Date, boolean, unknown>({
   answers: (rows) => rows.map(({ length }) => length > 0),
 });
 
-export interface SetAside {
+export interface SupersededRange {
   readonly from: Date;
   readonly until: Date;
   /** The number of the mark that will record it. */
@@ -108,7 +108,7 @@ export interface SetAside {
 }
 
 /** Sets rows of closed minutes aside, oldest first. Returns how many. */
-export const setRowsAside = defineStatement<SetAside, number, unknown>({
+export const markRowsSuperseded = defineStatement<SupersededRange, number, unknown>({
   table: "audit_logs",
   kind: "write",
   sortKey: ({ from }) => from.toISOString(),
@@ -129,7 +129,7 @@ export const setRowsAside = defineStatement<SetAside, number, unknown>({
 });
 
 /** The number of rows that a mark sets aside. */
-export const countSetAside = defineStatement<Omit<SetAside, "limit">, number, { readonly n: number }>({
+export const countSuperseded = defineStatement<Omit<SupersededRange, "limit">, number, { readonly n: number }>({
   table: "audit_logs",
   kind: "read",
   sortKey: ({ from }) => from.toISOString(),

@@ -130,7 +130,7 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
 });
 
 /** Rows that one index holds together: those of one value of one field, or all, in a range of time. */
-export interface LogStretch {
+export interface LogIndexRange {
   readonly by: Pick<LogFilter, "entityId" | "actorId" | "keyId" | "destinationHost"> & {
     readonly entityType?: string | undefined;
     /** Rows with a refused outcome alone. */
@@ -143,7 +143,7 @@ export interface LogStretch {
 }
 
 /** The last of a number of rows, newest first; null if there are fewer. It reads the index alone where it can. */
-export const endOfStretch = defineStatement<LogStretch, LogPlace | null, LogPlace>({
+export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, LogPlace>({
   table: "audit_logs",
   kind: "read",
   sortKey: () => "",

@@ -2,15 +2,15 @@ import type { TenantId } from "../../base/ids.js";
 import type { DatabaseAddress, Sql } from "../postgres/connect.js";
 import { connectOnce } from "../postgres/one-connection.js";
 import type { AnchorRow } from "./audit-anchors.js";
-import { END_COLUMNS, type EndRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
-import { type RawLogRow, rawLogText, type Strand } from "./raw-log.js";
+import { END_COLUMNS, type HeadRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
+import { type RawLogRow, rawLogText, type Timeline } from "./raw-log.js";
 
 /** Rows per trip. 10,000 took as long and held more memory. */
 const PAGE = 2_000;
 
 /** A tenant's log and its seals as of one moment. Read only one of the two at a time. */
 export interface LogSnapshot {
-  readonly end: EndRow | undefined;
+  readonly end: HeadRow | undefined;
   /** The number of rows that the seals count, including rows that were deleted after their retention. */
   readonly sealedRows: number;
   /** Entries that record where the log's time was set back, oldest first. */
@@ -22,7 +22,7 @@ export interface LogSnapshot {
   /** Pages of the chain's entries, in chain order: all, or those with these numbers. */
   seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
   /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
-  rows(strand: Strand, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
+  rows(strand: Timeline, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
   /** Entries with these numbers that time stamps cover. */
   anchors(numbers: Pick<EntryNumbers, "first" | "last">): Promise<readonly AnchorRow[]>;
   /** The entries of a range of time. */
@@ -64,7 +64,7 @@ export async function openLogSnapshot(
   // The reader works on each page before it asks for the next. The literal is safe because a TenantId is a UUID.
   await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
   await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
-  const [end] = await sql<EndRow[]>`
+  const [end] = await sql<HeadRow[]>`
     select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`;
   const [sum] = await sql<{ rows: number; now: Date }[]>`
     select coalesce(sum(row_count), 0)::bigint as rows, now() as now
@@ -108,7 +108,7 @@ async function* sealPages(
 async function* rowPages(
   sql: Sql,
   tenantId: TenantId,
-  strand: Strand,
+  strand: Timeline,
   from: Date | undefined,
 ): AsyncGenerator<readonly RawLogRow[]> {
   let page: readonly RawLogRow[] = [];

@@ -11,7 +11,7 @@ import {
   SIZED_COLUMNS,
   type SizedRow,
 } from "../tokens/bounded-reads.js";
-import { LIVE_CODE, TOKEN_COLUMNS, type TokenRowWithCvc } from "../tokens/tokens.js";
+import { TOKEN_COLUMNS, type TokenRowWithCvc, UNEXPIRED_CVC_SQL } from "../tokens/tokens.js";
 import type { Transaction } from "../transactions/transaction.js";
 import { expectLogRows, LOGGED_REQUEST, type LoggedBy, REQUEST_COLUMNS } from "./audit-logs.js";
 
@@ -39,7 +39,7 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
     kind: "write",
     sql: `
       with found as materialized (
-        select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.most_bytes, ${SEALED_BYTES} as sealed_bytes,
+        select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}, wanted.most_bytes, ${SEALED_BYTES} as sealed_bytes,
           wanted.log_id, wanted.transform, ${REQUEST_COLUMNS}
         from (values {(
           :id, :most_bytes, :log_id, :transform,

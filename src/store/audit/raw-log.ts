@@ -28,10 +28,10 @@ export interface RawLogRow {
 }
 
 /** Selects rows without a mark, rows of one mark, or all rows. */
-export type Strand = "main" | number | "all";
+export type Timeline = "main" | number | "all";
 
 export interface RawLogRange {
-  readonly strand: Strand;
+  readonly strand: Timeline;
   readonly from: Date | undefined;
   /** created_at less than this. Absent: no limit. */
   readonly until: Date | undefined;
@@ -85,7 +85,7 @@ export function rawLogText(tenantId: string, { strand, from, until, after, limit
   return { text, values };
 }
 
-function strandCondition(strand: Strand, behind: (value: number) => string): readonly string[] {
+function strandCondition(strand: Timeline, behind: (value: number) => string): readonly string[] {
   if (strand === "all") return [];
   return [strand === "main" ? "set_aside is null" : `set_aside = ${behind(strand)}::bigint`];
 }

@@ -18,7 +18,7 @@ import {
 /** The directory for root's databases that PostgreSQL's account could not reach in the requested directory. */
 const RELOCATED = "/var/lib/cloakroom";
 /** SQLite, which takes the locks, accepts paths of up to 511 bytes; PostgreSQL of up to 1,023. */
-const LONGEST_PATH = 400;
+const MAX_PATH_LENGTH = 400;
 
 export interface DataLocation {
   /** Where the data is: an absolute path without symbolic links. */
@@ -36,9 +36,9 @@ export interface DataLocation {
  */
 export async function locateData(requested: string): Promise<DataLocation> {
   const dataDir = await canonical(resolve(requested));
-  if (Buffer.byteLength(dataDir) > LONGEST_PATH) {
+  if (Buffer.byteLength(dataDir) > MAX_PATH_LENGTH) {
     throw new EmbeddedDatabaseError(
-      `The path of the data directory is longer than ${LONGEST_PATH} bytes: ${dataDir}\nName a shorter one in CLOAKROOM_DATA_DIR.`,
+      `The path of the data directory is longer than ${MAX_PATH_LENGTH} bytes: ${dataDir}\nName a shorter one in CLOAKROOM_DATA_DIR.`,
     );
   }
   return runsAsRoot() ? locateAsRoot(dataDir) : locateAsUser(dataDir);

@@ -12,7 +12,7 @@ export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 const OURS = /^cloakroom-\w+$/;
 /** sockaddr_un holds 108 bytes on Linux and 104 on macOS, with the closing zero. */
-const LONGEST_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
+const MAX_SOCKET_PATH_LENGTH = process.platform === "darwin" ? 103 : 107;
 
 /**
  * Makes a new directory with mode 0700 for the server's socket. It is in the temporary directory, because the path of the data
@@ -50,7 +50,7 @@ async function parentDirectory(account: ServerAccount): Promise<string> {
     const socket = join(parent, "cloakroom-01234567_XXXXXX", SOCKET);
     // PostgreSQL parses the setting as a list, in which commas and quotes have a meaning.
     const isPlain = /^[\w./+@-]+$/.test(parent);
-    if (!isPlain || Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) continue;
+    if (!isPlain || Buffer.byteLength(socket) > MAX_SOCKET_PATH_LENGTH) continue;
     if ((await inaccessibleParent(join(parent, "socket"), account)) === undefined) return parent;
   }
   throw new EmbeddedDatabaseError(

@@ -65,7 +65,7 @@ const NOTE_DUE = boundWrite<Due>({
 });
 
 /** Notes that this tenant has work in a minute: one row per tenant, kind and minute. */
-export function noteDue(tx: Transaction, due: Due): void {
+export function scheduleDue(tx: Transaction, due: Due): void {
   tx.enqueue(NOTE_DUE, due);
 }
 
@@ -95,7 +95,7 @@ export async function listDue<Kind extends DueKind>(
  * more for clock differences and transactions in flight: a transaction that found the minute noted has not written the
  * note itself.
  */
-export const forgetDue = defineWrite<Pick<DueMinute, "kind" | "minute">>({
+export const deleteDueMinute = defineWrite<Pick<DueMinute, "kind" | "minute">>({
   table: "due",
   sortKey: ({ kind, minute }) => `${kind} ${minute.getTime()}`,
   queries: (sql, tenantId, minutes, at) =>
@@ -114,7 +114,7 @@ export async function listOldestDue(sql: Sql): Promise<ReadonlyMap<string, Date>
 }
 
 /** Deletes all due minutes of a deleted tenant, except the one for its removal. */
-export const forgetAllDue = defineWrite<"all">({
+export const deleteAllDue = defineWrite<"all">({
   table: "due",
   sortKey: () => "",
   queries: (sql, tenantId) => [sql`delete from due where tenant_id = ${tenantId} and kind <> 'tenant'`],

@@ -64,7 +64,7 @@ export const readKeysLocked = boundQuery<"all", boolean, boolean>({
 });
 
 /** Deletes an expired, unswept answer to make room for a new one under its key. */
-export const dropExpiredIdempotencyKey = boundWrite<Buffer>({
+export const deleteExpiredIdempotencyKey = boundWrite<Buffer>({
   table: "idempotency_keys",
   position: "first",
   isAtCommit: true,

@@ -83,7 +83,7 @@ export const updateConnection = defineHasRow<ConnectionChange>(
 export type CheckResult = Pick<ConnectionRow, "id" | "status" | "checks" | "check_due_at" | "revision">;
 
 /** Stores the result of a credentials check if the connection is unchanged since the check began. */
-export const noteCheck = defineChange<CheckResult>(
+export const saveCredentialsCheck = defineChange<CheckResult>(
   "connections",
   (sql, tenantId, { id, status, checks, check_due_at, revision }) => sql`
     update connections set status = ${status}, checks = ${checks}, check_due_at = ${check_due_at}

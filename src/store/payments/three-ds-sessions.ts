@@ -3,7 +3,7 @@ import { boundWrite } from "../statements/bound-statement.js";
 import { bytes, text, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
 import { readRow } from "../statements/single-row.js";
-import { IS_NOT_OVER } from "../statements/unexpired.js";
+import { IS_UNEXPIRED_SQL } from "../statements/unexpired.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
 export interface ThreeDSSessionRow {
@@ -35,7 +35,7 @@ export const readThreeDSSession = readRow<Uuid, ThreeDSSessionRow>({
   table: "three_ds_sessions",
   sql: `
     select id, token_id, record, payment_id, revision, expires_at, created_at from three_ds_sessions
-    where tenant_id = :tenant and id = :id and ${IS_NOT_OVER}`,
+    where tenant_id = :tenant and id = :id and ${IS_UNEXPIRED_SQL}`,
   parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
   row: (column) => ({

@@ -34,7 +34,7 @@ export const updateSignInRequest = defineHasRow<Pick<SignInRequestRow, "id" | "d
 );
 
 /** Uses a request, once: of two concurrent uses one gets the row. */
-export const useSignInRequest = defineRow<Uuid, SignInRequestRow>(
+export const consumeSignInRequest = defineRow<Uuid, SignInRequestRow>(
   "write",
   "sign_in_requests",
   (sql, tenantId, id, at) => sql`

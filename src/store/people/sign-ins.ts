@@ -57,7 +57,7 @@ export const touchSignIn = defineChange<Uuid>(
 );
 
 /** Records that the person of a sign-in proved a second factor. */
-export const strengthenSignIn = defineChange<Pick<SignInRow, "id" | "details"> & { readonly strong_at: Date }>(
+export const stepUpSignIn = defineChange<Pick<SignInRow, "id" | "details"> & { readonly strong_at: Date }>(
   "sign_ins",
   (sql, tenantId, { id, details, strong_at }) => sql`
     update sign_ins set details = ${details}, strong_at = ${strong_at}

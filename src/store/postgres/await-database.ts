@@ -106,10 +106,10 @@ function toSetupError(error: unknown, address: DatabaseAddress, setting: string)
         `The database refuses the login that ${setting} names (${code}): check the role and pg_hba.conf, which may ask for TLS (?sslmode=require).`,
       );
     case "3D000":
-      return new DatabaseSetupError(`There is no such database as ${setting} names. Create it, owned by its login.`);
+      return new DatabaseSetupError(`The database named in ${setting} does not exist. Create it, owned by its login.`);
     case "TLS_REFUSED":
       return new DatabaseSetupError(
-        `The server that ${setting} names does not speak TLS, which sslmode=${tlsOf(address).mode} asks for.`,
+        `The server that ${setting} names does not support TLS, which sslmode=${tlsOf(address).mode} asks for.`,
       );
     case "unknown":
       return error;

@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { TlsRefused } from "../wire/server-error.js";
 
 /** The target of a socket: a host and its port, or a unix socket. */
-export type Place = { readonly host: string; readonly port: number } | { readonly path: string };
+export type SocketTarget = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /** The encryption of a connection, as a value of `sslmode` or as options of Node's TLS. */
 export type TlsMode = boolean | "require" | "allow" | "prefer" | "verify-ca" | "verify-full" | object;
@@ -20,7 +20,7 @@ const YES = "S".charCodeAt(0);
  * @throws {TlsRefused}, a system or TLS error, or the signal's reason.
  */
 export async function openSocket(
-  place: Place,
+  place: SocketTarget,
   tls: TlsMode,
   negotiation: "direct" | undefined,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ async function agreesToTls(socket: Socket): Promise<boolean> {
 }
 
 /** `require` encrypts without verification, as in libpq. */
-function tlsOptions(place: Place, tls: TlsMode, negotiation: "direct" | undefined): ConnectionOptions {
+function tlsOptions(place: SocketTarget, tls: TlsMode, negotiation: "direct" | undefined): ConnectionOptions {
   return {
     ...("host" in place && !isIP(place.host) ? { servername: place.host } : {}),
     ...(negotiation === "direct" ? { ALPNProtocols: ["postgresql"] } : {}),

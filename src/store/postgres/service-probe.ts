@@ -22,7 +22,7 @@ export interface ServiceProbe {
 export async function probeService(sql: Sql): Promise<ServiceProbe> {
   const [clock] = await sql<{ now: Date; isCluster: boolean }[]>`
     select clock_timestamp() as now, to_regclass('pg_dist_partition') is not null as "isCluster"`;
-  if (!clock) throw new Error("the database told no time");
+  if (!clock) throw new Error("clock_timestamp() returned no row");
   const tenants = clock.isCluster ? await tenantsByNode(sql) : [randomUUID()];
   const errors: unknown[] = [];
   for (const tenantId of tenants) {

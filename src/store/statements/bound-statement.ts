@@ -11,13 +11,13 @@ import {
   type StatementContext,
   type StatementGroup,
 } from "./statement-batch.js";
-import { type Position, rankOf, type Table } from "./tables.js";
+import { rankOf, type StatementRank, type Table } from "./tables.js";
 
 interface Bound<Input> {
   /** The table whose rows it locks, or that it reads first. */
   readonly table: Table;
   /** Whether it runs first or last among the statements on its table in one step. */
-  readonly position?: Position;
+  readonly position?: StatementRank;
   /**
    * The SQL text. `:name` is a parameter; `:tenant` and `:now` are the transaction's tenant and time. Text in braces is
    * repeated for each input, separated by commas: `insert into t values {(:tenant, :id)}`. Without braces the statement

@@ -55,10 +55,10 @@ export const TABLES: readonly Table[] = ["tenants", ...ORDINARY_TABLES, ...LOCK_
 const RANKED: readonly Table[] = LOCK_ORDER;
 
 /** Whether a statement runs first or last among those on its table in one step. */
-export type Position = "first" | "last" | undefined;
+export type StatementRank = "first" | "last" | undefined;
 
 /** The rank of a statement within a step. Statements that lock no row of a shared transaction come first. */
-export function rankOf(table: Table, position: Position): number {
+export function rankOf(table: Table, position: StatementRank): number {
   const within = position === "first" ? 0 : position === "last" ? 0.75 : 0.5;
   return RANKED.indexOf(table) + within;
 }

@@ -1,7 +1,7 @@
 import type { SqlTag } from "./statement.js";
 
 /** The condition that `expires_at` is in the future, in a bound statement. See {@link isUnexpired}. */
-export const IS_NOT_OVER = "(expires_at > :now) is true";
+export const IS_UNEXPIRED_SQL = "(expires_at > :now) is true";
 
 /**
  * A condition that the time in a column is in the future, for a row that is found by its key. Each such column has an

@@ -8,7 +8,7 @@ import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js"
 export const SEALING_LEASE = "log-seals-2";
 
 /** The tenants that are not deleted, oldest first. Only the owner of the tables can list them. */
-export async function activeTenants(sql: Sql): Promise<TenantId[]> {
+export async function listActiveTenantsAt(sql: Sql): Promise<TenantId[]> {
   const rows = await sql<{ id: string }[]>`
     select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id`;
   return rows.map(({ id }) => id).filter(isTenantId);
@@ -16,11 +16,11 @@ export async function activeTenants(sql: Sql): Promise<TenantId[]> {
 
 /** The same, on a connection of its own. */
 export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
-  return asOwner(ownerAddress, activeTenants);
+  return asOwner(ownerAddress, listActiveTenantsAt);
 }
 
 /** The same, up to a number of tenants. */
-export function firstActiveTenants(ownerAddress: DatabaseAddress, limit: number): Promise<TenantId[]> {
+export function listActiveTenantsUpTo(ownerAddress: DatabaseAddress, limit: number): Promise<TenantId[]> {
   return asOwner(ownerAddress, async (sql) => {
     const rows = await sql<{ id: string }[]>`
       select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id limit ${limit}`;

@@ -33,11 +33,11 @@ export async function supersedeRootKeys(sql: Sql, { id, check_value }: NewRootKe
 }
 
 /** Deletes a root key that no longer wraps anything. */
-export async function forgetRootKey(sql: Sql, id: string): Promise<void> {
+export async function deleteRetiredRootKey(sql: Sql, id: string): Promise<void> {
   await sql`delete from root_keys where id = ${id} and retired_at is not null`;
 }
 
 /** Records that shares can restore a root key. */
-export async function noteSplit(sql: Sql, id: string, threshold: number): Promise<void> {
+export async function setRootKeyThreshold(sql: Sql, id: string, threshold: number): Promise<void> {
   await sql`update root_keys set threshold = ${threshold} where id = ${id}`;
 }

@@ -1,4 +1,4 @@
-import type { BoundValue } from "../../crypto/sealed.js";
+import type { AadValue } from "../../crypto/sealed.js";
 import { defineStatement, type Statement, type Table } from "../statements/statement.js";
 
 /** The purposes of the keys that seal rows. */
@@ -37,7 +37,7 @@ const versioned = { ...byId, hasRevision: true } as const;
  * The plain columns that sealed values of the same row are bound to: those that decide who may see or use the values,
  * and how.
  */
-export const BOUND_COLUMNS = {
+export const AAD_COLUMNS = {
   applications: ["type"],
   application_keys: ["application_id", "key_hash"],
   member_identities: ["member_id", "identity_term"],
@@ -61,53 +61,53 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   { table: "members", ...byId, columns: [one("profile", "profile")] },
   {
     ...{ table: "member_identities", ...byId },
-    columns: [one("proof", "member_identity", BOUND_COLUMNS.member_identities)],
+    columns: [one("proof", "member_identity", AAD_COLUMNS.member_identities)],
   },
-  { table: "passkeys", ...byId, columns: [one("details", "passkey", BOUND_COLUMNS.passkeys)] },
-  { table: "sign_ins", ...byId, columns: [one("details", "sign_in", BOUND_COLUMNS.sign_ins)] },
+  { table: "passkeys", ...byId, columns: [one("details", "passkey", AAD_COLUMNS.passkeys)] },
+  { table: "sign_ins", ...byId, columns: [one("details", "sign_in", AAD_COLUMNS.sign_ins)] },
   {
     ...{ table: "sign_in_requests", ...byId },
-    columns: [one("details", "sign_in_request", BOUND_COLUMNS.sign_in_requests)],
+    columns: [one("details", "sign_in_request", AAD_COLUMNS.sign_in_requests)],
   },
   { table: "invitations", ...byId, columns: [one("email", "email")] },
-  { table: "applications", ...byId, columns: [one("definition", "application", BOUND_COLUMNS.applications)] },
+  { table: "applications", ...byId, columns: [one("definition", "application", AAD_COLUMNS.applications)] },
   {
     ...{ table: "application_keys", ...byId },
-    columns: [one("proof", "application_key", BOUND_COLUMNS.application_keys)],
+    columns: [one("proof", "application_key", AAD_COLUMNS.application_keys)],
   },
-  { table: "sessions", ...byId, columns: [one("rights", "session", BOUND_COLUMNS.sessions)] },
+  { table: "sessions", ...byId, columns: [one("rights", "session", AAD_COLUMNS.sessions)] },
   {
     ...{ table: "proxies", ...versioned },
-    columns: [one("definition", "proxy", BOUND_COLUMNS.proxies), label("name")],
+    columns: [one("definition", "proxy", AAD_COLUMNS.proxies), label("name")],
   },
   { table: "reactor_formulas", ...versioned, columns: [one("definition", "formula"), label("name")] },
   {
     ...{ table: "reactors", ...versioned },
-    columns: [one("definition", "reactor", BOUND_COLUMNS.reactors), label("name")],
+    columns: [one("definition", "reactor", AAD_COLUMNS.reactors), label("name")],
   },
   {
     ...{ table: "reactor_runs", ...byId },
     columns: [
-      one("request", "run_request", BOUND_COLUMNS.reactor_runs),
-      one("result", "run_result", BOUND_COLUMNS.reactor_runs),
+      one("request", "run_request", AAD_COLUMNS.reactor_runs),
+      one("result", "run_result", AAD_COLUMNS.reactor_runs),
     ],
   },
   {
     ...{ table: "connections", ...versioned },
-    columns: [one("fields", "connection", BOUND_COLUMNS.connections), label("display_name")],
+    columns: [one("fields", "connection", AAD_COLUMNS.connections), label("display_name")],
   },
   { table: "failed_runs", ...byId, columns: [one("record", "failed_run")] },
   // Work on a payment continues between reading and writing, and must not find the row changed.
-  { table: "payments", ...byId, columns: [one("record", "payment", BOUND_COLUMNS.payments)] },
-  { table: "refunds", ...byId, columns: [one("record", "refund", BOUND_COLUMNS.refunds)] },
+  { table: "payments", ...byId, columns: [one("record", "payment", AAD_COLUMNS.payments)] },
+  { table: "refunds", ...byId, columns: [one("record", "refund", AAD_COLUMNS.refunds)] },
   {
     table: "three_ds_sessions",
     ...byId,
-    columns: [one("record", "three_ds_session", BOUND_COLUMNS.three_ds_sessions)],
+    columns: [one("record", "three_ds_session", AAD_COLUMNS.three_ds_sessions)],
   },
   {
     ...{ table: "tokens", key: "id", keyType: "text", hasRevision: true },
-    columns: [one("data", "data", BOUND_COLUMNS.tokens), one("attributes", "attributes", BOUND_COLUMNS.tokens)],
+    columns: [one("data", "data", AAD_COLUMNS.tokens), one("attributes", "attributes", AAD_COLUMNS.tokens)],
   },
   {
     ...{ table: "token_cvc", key: "token_id", keyType: "text", hasRevision: false },
@@ -133,7 +133,7 @@ export type CurrentVersions = Readonly<Record<SealingPurpose, number>>;
 export interface SealedRow {
   readonly key: string;
   readonly sealed: readonly (Buffer | null)[];
-  readonly plain: Readonly<Record<string, BoundValue>>;
+  readonly plain: Readonly<Record<string, AadValue>>;
 }
 
 export interface Resealed {
@@ -251,7 +251,7 @@ function bytesOf(value: unknown): Buffer | null {
   return Buffer.isBuffer(value) ? value : null;
 }
 
-function boundValueOf(value: unknown): BoundValue {
+function boundValueOf(value: unknown): AadValue {
   switch (typeof value) {
     case "string":
     case "number":

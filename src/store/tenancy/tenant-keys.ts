@@ -1,4 +1,4 @@
-import { type TenantId, VAULT } from "../../base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
 import { defineChange, defineHasRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
 
@@ -22,7 +22,7 @@ export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId) => [
-    tenantId === VAULT
+    tenantId === VAULT_TENANT_ID
       ? sql`
       select purpose, version, wrapped, root_key_id, state, created_at, 0::bigint as auth_revision
       from tenant_keys where tenant_id = ${tenantId} order by purpose, version`

@@ -59,7 +59,7 @@ export interface TenantChange {
 }
 
 /** Changes a tenant, and increments the revision that requests are authorized under. */
-export const updateTenant = boundWrite<TenantChange>({
+export const updateTenantRow = boundWrite<TenantChange>({
   table: "tenants",
   sql: `
     update tenants set name = :name, settings = :settings, modified_by = :modified_by, modified_at = :now,
@@ -96,7 +96,7 @@ export interface TenantEnd {
  * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
  * tenant was active.
  */
-export const closeTenant = defineStatement<TenantEnd, boolean, unknown>({
+export const markTenantDeleted = defineStatement<TenantEnd, boolean, unknown>({
   table: "tenants",
   kind: "write",
   sortKey: () => "",

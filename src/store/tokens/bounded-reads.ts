@@ -2,7 +2,7 @@ import { boundQuery } from "../statements/bound-statement.js";
 import { integer, text } from "../statements/parameter.js";
 import type { Transaction } from "../transactions/transaction.js";
 import type { Columns } from "../wire/columns.js";
-import { LIVE_CODE, readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc } from "./tokens.js";
+import { readTokenRow, TOKEN_COLUMNS, type TokenRowWithCvc, UNEXPIRED_CVC_SQL } from "./tokens.js";
 
 /** A token that is larger than its reader has memory for. Its content stays in the database. */
 export interface LargeToken {
@@ -63,7 +63,7 @@ const FIND_BOUNDED_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken 
   kind: "read",
   sql: `
     select ${SIZED_COLUMNS} from (
-      select ${TOKEN_COLUMNS}, ${LIVE_CODE}, wanted.most_bytes, ${SEALED_BYTES} as sealed_bytes
+      select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}, wanted.most_bytes, ${SEALED_BYTES} as sealed_bytes
       from (values {(:id, :most_bytes)}) wanted (id, most_bytes)
       cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
       where t.expires_at is null or t.expires_at > :now

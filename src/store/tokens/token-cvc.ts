@@ -24,7 +24,7 @@ const PUT_CVC = boundWrite<CvcRow>({
 });
 
 /** Stores a card verification code, and replaces an earlier one of the token. */
-export function putCvc(tx: Transaction, code: CvcRow): void {
+export function upsertCvc(tx: Transaction, code: CvcRow): void {
   tx.enqueue(PUT_CVC, code);
 }
 

@@ -5,7 +5,7 @@ import { defineStatement } from "../statements/statement.js";
 import type { Expired, KeyFilter, Requirement, ScopeAlternative, TokenKey, TokenSelection } from "./token-selection.js";
 
 /** Skipping more keys than this, with a look-up for each, takes longer than reading whole containers. */
-const MOST_LOOKED_UP = 10_000;
+const MAX_LOOKED_UP = 10_000;
 
 export interface KeyPage {
   readonly selection: TokenSelection;
@@ -29,7 +29,7 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
       const direction = order === "newest_first" ? sql`desc` : sql`asc`;
       return sql`
         select created_at, id from ${sourceOf(sql, tenantId, selection, order, after, offset + limit)}
-        where ${conditionsOf(sql, tenantId, selection, offset + limit <= MOST_LOOKED_UP, (key) => beyond(sql, key, order, after))}
+        where ${conditionsOf(sql, tenantId, selection, offset + limit <= MAX_LOOKED_UP, (key) => beyond(sql, key, order, after))}
           ${beyond(sql, KEY, order, after)}
         order by created_at ${direction}, id ${direction}
         limit ${limit} offset ${offset}`;

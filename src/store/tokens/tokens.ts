@@ -93,7 +93,7 @@ function claimOf(id: string, dedupeKey: Buffer | null): string {
   return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
 }
 
-/** The columns of a token `t` that {@link readTokenRow} reads, before {@link LIVE_CODE}. */
+/** The columns of a token `t` that {@link readTokenRow} reads, before {@link UNEXPIRED_CVC_SQL}. */
 export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
   t.revision, t.active_month::text as active_month, t.created_by, t.created_at, t.modified_by, t.modified_at`;
 
@@ -101,12 +101,12 @@ export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, 
  * The token's unexpired code, looked up for each token. A join scanned all codes of the tenant's last hour (10 ms for
  * 38,000).
  */
-export const LIVE_CODE = `(
+export const UNEXPIRED_CVC_SQL = `(
   select c.code from token_cvc c
   where c.tenant_id = :tenant and c.token_id = t.id and (c.due_at > :now) is true limit 1
 ) as cvc`;
 
-/** Reads {@link TOKEN_COLUMNS} and {@link LIVE_CODE}. */
+/** Reads {@link TOKEN_COLUMNS} and {@link UNEXPIRED_CVC_SQL}. */
 export function readTokenRow(column: Columns): TokenRowWithCvc {
   return {
     id: column.text(),
@@ -136,7 +136,7 @@ const FIND_TOKEN = boundQuery<string, TokenRowWithCvc | undefined, TokenRowWithC
   position: "first",
   kind: "read",
   sql: `
-    select ${TOKEN_COLUMNS}, ${LIVE_CODE}
+    select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}
     from (values {(:id)}) wanted (id)
     cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
     where t.expires_at is null or t.expires_at > :now`,
@@ -171,7 +171,7 @@ const FIND_CONFLICTING_TOKENS = boundQuery<TokenClaim, readonly TokenRowWithCvc[
   position: "first",
   kind: "read",
   sql: `
-    select ${TOKEN_COLUMNS}, ${LIVE_CODE}
+    select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}
     from tokens t where t.tenant_id = :tenant and (t.id = :id or t.dedupe_key = :dedupe_key)`,
   parameters: { id: text(({ id }) => id), dedupe_key: bytes(({ dedupeKey }) => dedupeKey) },
   sortKey: ({ id }) => id,
@@ -263,7 +263,7 @@ const UPDATE_TOKEN = boundWrite<TokenChange>({
 });
 
 /** Changes a locked token. */
-export function updateToken(tx: OrdinaryTransaction, change: TokenChange): void {
+export function updateTokenRow(tx: OrdinaryTransaction, change: TokenChange): void {
   tx.enqueue(UPDATE_TOKEN, change);
 }
 

@@ -47,9 +47,9 @@ export class BatchSettlement {
         ...result,
         tenantId,
       });
-      if (committed === "unreachable") return rejectAll(batch, unavailable("a commit stayed unknown"));
+      if (committed === "unreachable") return rejectAll(batch, unavailable("commit outcome unknown"));
       const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
-      return this.#retry(tenantId, again, unavailable("the database went away during a commit"));
+      return this.#retry(tenantId, again, unavailable("connection lost during commit"));
     }
     if (result.culprit !== undefined) {
       const [culprit] = batch.splice(result.culprit, 1);
@@ -65,7 +65,7 @@ export class BatchSettlement {
       case "stale_session":
         return this.#retry(tenantId, batch, unavailable("transactions kept conflicting"));
       case "connection":
-        return this.#retry(tenantId, batch, unavailable("the database is away"));
+        return this.#retry(tenantId, batch, unavailable("database unreachable"));
       case "closed_minute":
         this.#parts.onClosedMinute(tenantId);
         return this.#retry(tenantId, batch, unavailable("the tenant's log is closed beyond this server's clock"));

@@ -1,10 +1,10 @@
 import { type Hmac, timingSafeEqual } from "node:crypto";
-import { VAULT } from "../../base/ids.js";
+import { VAULT_TENANT_ID } from "../../base/ids.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import type { Sql } from "../postgres/connect.js";
 import { codeOf } from "../postgres/database-error.js";
 import { quoteName } from "../postgres/roles.js";
-import { noteSplit } from "../tenancy/root-keys.js";
+import { setRootKeyThreshold } from "../tenancy/root-keys.js";
 import { copyIn } from "./copy-streams.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
 import type { Unpacked } from "./unpacked.js";
@@ -34,7 +34,7 @@ export async function importSections(
     const guarded = tables.filter(({ isOfTenants }) => isOfTenants);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} no force row level security`);
     // A server that ran on the empty database has recorded its start. The file brings the vault's own log and keys.
-    for (const { name } of guarded) await sql`delete from ${sql(name)} where tenant_id = ${VAULT}`;
+    for (const { name } of guarded) await sql`delete from ${sql(name)} where tenant_id = ${VAULT_TENANT_ID}`;
     for (;;) {
       const text = await unpacked.line();
       const line = readLine(text.toString());
@@ -45,7 +45,7 @@ export async function importSections(
       mac.update(text);
       await fill(sql, tables, line, unpacked, mac);
     }
-    for (const [id, threshold] of split) await noteSplit(sql, id, threshold);
+    for (const [id, threshold] of split) await setRootKeyThreshold(sql, id, threshold);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} force row level security`);
     await sql.unsafe("commit");
   } catch (error) {

@@ -200,5 +200,5 @@ function asObject(value: Json): JsonObject {
 }
 
 function neverNull(): never {
-  throw new Error("a column is null that never should be");
+  throw new Error("NULL in a column declared not null");
 }

@@ -48,7 +48,7 @@ const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]);
  * Statements that a session keeps. Lists are queried with many different texts, and a session with this many should be
  * renewed.
  */
-const MOST_PREPARED = 2_000;
+const MAX_PREPARED = 2_000;
 
 /**
  * A database session that runs prepared statements in steps: any number of them in one write with one Sync, which makes
@@ -97,7 +97,7 @@ export class Connection {
 
   /** Whether it keeps so many statements that it should be renewed. */
   get isWornOut(): boolean {
-    return this.#prepared.size > MOST_PREPARED;
+    return this.#prepared.size > MAX_PREPARED;
   }
 
   /**
@@ -213,7 +213,7 @@ export class Connection {
 
   #running(): Execution {
     const execution = this.#step[this.#current];
-    if (!execution) throw new Error("the database answered what it was not asked");
+    if (!execution) throw new Error("unexpected message without a pending statement");
     return execution;
   }
 
@@ -244,7 +244,7 @@ export class Connection {
   }
 
   #takeReady(status: number): void {
-    if (!this.#resolve) throw new Error("the database was ready before it was asked");
+    if (!this.#resolve) throw new Error("unexpected ReadyForQuery");
     const failure = this.#failure;
     if (!failure && this.#current !== this.#step.length) throw new Error("the database left statements unanswered");
     this.#finish(failure ? { kind: "failed", ...failure, isOpen: status !== IDLE } : { kind: "done" });

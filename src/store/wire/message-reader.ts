@@ -1,7 +1,7 @@
 /** A type byte and four bytes of length. The length counts itself. */
 const HEADER_BYTES = 5;
 /** PostgreSQL sends no larger message. */
-const MOST_BYTES = 2 ** 30;
+const MAX_BYTES = 2 ** 30;
 
 /**
  * Takes one message: its type, and its payload from `start` to `end` of `bytes`, which is valid only during the call.
@@ -73,6 +73,6 @@ export class MessageReader {
 
 function sizeAt(bytes: Buffer, at: number): number {
   const length = bytes.readUInt32BE(at + 1);
-  if (length < 4 || length > MOST_BYTES) throw new Error("the database sent a message of an impossible length");
+  if (length < 4 || length > MAX_BYTES) throw new Error("the database sent a message of an impossible length");
   return 1 + length;
 }

@@ -16,7 +16,7 @@ import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
  * Look-ups of one search: each token row that is read, and each of its terms that is checked. They take 0.4 s on two
  * idle cores, and 1.2 s on cores with three times their load; a statement may take 2 s.
  */
-const MOST_LOOK_UPS = 100_000;
+const MAX_LOOK_UPS = 100_000;
 
 /**
  * A page of the tokens that meet any of the conjunctions, newest first. Reads every token of the narrowest terms.
@@ -30,7 +30,7 @@ export async function findMatches(
 ): Promise<FoundKeys> {
   if (conjunctions.length === 0) return { total: 0, keys: [] };
   const { tests, alternatives } = numbered(conjunctions);
-  const most = Math.floor(MOST_LOOK_UPS / (1 + tests.filter(({ kind }) => kind === "term").length));
+  const most = Math.floor(MAX_LOOK_UPS / (1 + tests.filter(({ kind }) => kind === "term").length));
   const plans = [choicesOf(conjunctions), ...scopes.flatMap((scope) => [choicesOfScope(scope) ?? []])];
   const sources = await narrowest(
     tx,

@@ -6,7 +6,7 @@ import type { TokenType } from "./token-type.js";
 
 const ROUTING_EXPECTATION = "must be a nine-digit routing number, as a text, with a valid checksum";
 const ACCOUNT_EXPECTATION = "must be an account number: a text of 1 to 17 digits";
-/** The older type has a lower limit (api-facts 3.1); the specification has none for bank accounts. */
+/** This older type has always needed three digits; `bank` never had a lower limit. */
 const US_ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
 
 function isRoutingNumber(text: string): boolean {

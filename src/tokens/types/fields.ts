@@ -10,7 +10,7 @@ export interface FieldRule {
 }
 
 /** Faults include unknown names up to this many characters, enough to recognize them. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /**
  * Checks an object field by field and returns the fields in the order of `rules`: equal data is stored identically.
@@ -30,7 +30,8 @@ export function checkFields(data: Json, kind: string, rules: Readonly<Record<str
     else setOwnProperty(checked, name, value);
   }
   for (const name of Object.keys(data)) {
-    if (!Object.hasOwn(rules, name)) faults.add(`data.${name.slice(0, LONGEST_NAME)}`, `is not a field of a ${kind}`);
+    if (!Object.hasOwn(rules, name))
+      faults.add(`data.${name.slice(0, MAX_NAME_LENGTH)}`, `is not a field of a ${kind}`);
   }
   faults.throwIfAny();
   return checked;

@@ -2,9 +2,9 @@ import creditCardType from "credit-card-type";
 import { passesLuhn } from "./digits.js";
 
 /** The longest card number (ISO/IEC 7812-1). */
-export const MOST_DIGITS = 19;
+export const MAX_DIGITS = 19;
 /** The shortest that the vault stores. */
-const FEWEST_DIGITS = 13;
+const MIN_DIGITS = 13;
 
 /** What the digits typed so far say about a card. */
 export interface CardNumber {
@@ -26,15 +26,15 @@ export function readCardNumber(digits: string): CardNumber {
   const brands = digits === "" ? [] : creditCardType(digits);
   const [only, ...others] = brands;
   const isCertain = only !== undefined && others.length === 0;
-  const lengths = isCertain ? only.lengths.filter((length) => length >= FEWEST_DIGITS) : [];
-  const longest = lengths.length > 0 ? Math.max(...lengths) : MOST_DIGITS;
-  const fitsLength = lengths.length > 0 ? lengths.includes(digits.length) : digits.length >= FEWEST_DIGITS;
+  const lengths = isCertain ? only.lengths.filter((length) => length >= MIN_DIGITS) : [];
+  const longest = lengths.length > 0 ? Math.max(...lengths) : MAX_DIGITS;
+  const fitsLength = lengths.length > 0 ? lengths.includes(digits.length) : digits.length >= MIN_DIGITS;
   return {
     digits,
     brand: isCertain ? only.type : undefined,
     gaps: only?.gaps ?? DEFAULT_GAPS,
     codeLengths: only ? [...new Set(brands.map(({ code }) => code.size))] : [3, 4],
-    isValid: fitsLength && digits.length <= MOST_DIGITS && passesLuhn(digits),
+    isValid: fitsLength && digits.length <= MAX_DIGITS && passesLuhn(digits),
     isFull: digits.length >= longest,
   };
 }

@@ -1,4 +1,4 @@
-import { formatCardNumber, MOST_DIGITS, readCardNumber } from "./card-number.js";
+import { formatCardNumber, MAX_DIGITS, readCardNumber } from "./card-number.js";
 import { digitsIn, passesAba, passesLuhn } from "./digits.js";
 import { type Expiration, formatExpiration, readExpiration } from "./expiration.js";
 import type { ErrorCode } from "./locales.js";
@@ -39,7 +39,7 @@ const EMPTY: Reading = { isFull: false };
 
 export const cardNumberKind: EntryKind = {
   ...{ name: "cardnumber", autocomplete: "cc-number", inputMode: "numeric", isDigits: true, significant: /[0-9]/ },
-  format: (text) => formatCardNumber(readCardNumber(digitsIn(text).slice(0, MOST_DIGITS))),
+  format: (text) => formatCardNumber(readCardNumber(digitsIn(text).slice(0, MAX_DIGITS))),
   read(text) {
     const number = readCardNumber(digitsIn(text));
     const { digits, brand, codeLengths, isValid, isFull } = number;
@@ -77,7 +77,7 @@ export function verificationCodeKind(lengths: () => readonly number[]): EntryKin
 }
 
 /** The longest text of a field without a mask. */
-const MOST_CHARACTERS = 4_000;
+const MAX_CHARACTERS = 4_000;
 
 export interface TextRules {
   readonly mask?: string | undefined;
@@ -92,7 +92,7 @@ export function textKind({ mask, pattern, check }: TextRules): EntryKind {
   return {
     ...{ name: "secure-text", autocomplete: "off", inputMode: isDigits ? "numeric" : "text", isDigits },
     significant: mask === undefined ? /./su : /[0-9]|\p{L}/u,
-    format: (text) => (mask === undefined ? text.slice(0, MOST_CHARACTERS) : applyMask(mask, text)),
+    format: (text) => (mask === undefined ? text.slice(0, MAX_CHARACTERS) : applyMask(mask, text)),
     read(text) {
       if (text.trim() === "") return EMPTY;
       if (mask !== undefined && !fillsMask(mask, text)) return { isFull: false, problem: "incomplete" };

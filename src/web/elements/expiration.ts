@@ -6,7 +6,7 @@ export interface Expiration {
 }
 
 /** Card networks issue for at most 20 years; a typing error is likely beyond. */
-const MOST_YEARS = 20;
+const MAX_YEARS = 20;
 
 /** Formats as `MM / YY`, or `MM / YYYY` for a year of four digits. Understands `1231`, `12/31`, `12-2031`, `2031-12`. */
 export function formatExpiration(text: string): string {
@@ -26,7 +26,7 @@ export function readExpiration(text: string, now: Date): Expiration | Expiration
   const thisYear = now.getFullYear();
   const year = yearText.length === 4 ? Number(yearText) : thisYear - (thisYear % 100) + Number(yearText);
   if (year < thisYear || (year === thisYear && month < now.getMonth() + 1)) return "expired";
-  return year > thisYear + MOST_YEARS ? "invalid" : { month, year };
+  return year > thisYear + MAX_YEARS ? "invalid" : { month, year };
 }
 
 /** Month and year as far as typed, and whether a separator or the next digit ends the month. */

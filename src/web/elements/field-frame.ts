@@ -13,7 +13,7 @@ import { TEXTS, type Texts } from "./locales.js";
 import { applyStyle } from "./styles.js";
 
 /** The longest regular expression of a page. A slow one delays only its own frame. */
-const LONGEST_PATTERN = 500;
+const MAX_PATTERN_LENGTH = 500;
 
 /** The inputs of a frame, and what becomes of them. */
 export interface FieldFrame {
@@ -193,7 +193,7 @@ function kindsOf(
 function patternOf(pattern: string | undefined): RegExp | undefined {
   if (pattern === undefined) return undefined;
   try {
-    return new RegExp(pattern.length > LONGEST_PATTERN ? "(?!)" : `^(?:${pattern})$`, "u");
+    return new RegExp(pattern.length > MAX_PATTERN_LENGTH ? "(?!)" : `^(?:${pattern})$`, "u");
   } catch {
     return /(?!)/;
   }

@@ -9,7 +9,7 @@ export class BodyRefused extends Error {
 
 const DEEPEST = 64;
 /**
- * What of a token the page may see. Its data and mask could hold the value, by an expression that the page wrote. With a
+ * Token fields that the page may see. Its data and mask could hold the value, by an expression that the page wrote. With a
  * fingerprint, the page could find the digits between bin and last four by tokenizing guesses: there are 1,000.
  */
 const SHOWN = [
@@ -60,12 +60,12 @@ function leaf(value: unknown, place: string): Json {
 }
 
 /**
- * Beside its data, a token's fields appear in answers: no element there, and no id that an expression makes of it. Nor a
- * fingerprint that the page chooses: equal ones give the same id to deduplicated tokens, so a page that takes one digit
- * at a time would find all of them.
+ * Beside its data, a token's fields appear in responses. They must not contain elements, an id computed from the data, or
+ * a fingerprint chosen by the page: equal fingerprints give the same id to deduplicated tokens, so a page that tries one
+ * digit at a time would find all of them.
  */
 function requirePlain(value: unknown, place: string, name: string): void {
-  if (hasElement(value)) throw new BodyRefused(`${place} cannot hold an element: only data is stored protected`);
+  if (hasElement(value)) throw new BodyRefused(`${place} cannot hold an element: only data is stored encrypted`);
   if (name === "fingerprint_expression" && value !== null) {
     throw new BodyRefused(`${place} cannot be chosen by a page: leave it out`);
   }

@@ -3,11 +3,14 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { CONNECTION_LIMITS } from "../../../src/api/connection/connection-limits.js";
-import { createOnePort, type OnePort } from "../../../src/api/connection/one-port.js";
+import {
+  createMultiProtocolServer,
+  type MultiProtocolServer,
+} from "../../../src/api/connection/multi-protocol-server.js";
 import { createAuthority } from "../../egress/certificates.js";
 
 describe("a request over HTTP/2 whose client never finishes it", () => {
-  let port: OnePort;
+  let port: MultiProtocolServer;
   let session: ClientHttp2Session;
   afterEach(async () => {
     session.destroy();
@@ -17,8 +20,15 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
     await closed;
   });
 
-  async function listen(listener: Parameters<typeof createOnePort>[0], requestTimeout: number): Promise<void> {
-    port = createOnePort(listener, { ...CONNECTION_LIMITS, headersTimeout: 1_000, requestTimeout }, undefined);
+  async function listen(
+    listener: Parameters<typeof createMultiProtocolServer>[0],
+    requestTimeout: number,
+  ): Promise<void> {
+    port = createMultiProtocolServer(
+      listener,
+      { ...CONNECTION_LIMITS, headersTimeout: 1_000, requestTimeout },
+      undefined,
+    );
     port.server.listen(0, "127.0.0.1");
     await once(port.server, "listening");
     session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
@@ -65,7 +75,7 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
 it("a silent connection is closed under TLS as it is without", async () => {
   const { cert, key } = await (await createAuthority()).issue(["localhost"]);
   const tls = { cert: Buffer.from(cert), key: Buffer.from(key) };
-  const port = createOnePort(() => {}, { ...CONNECTION_LIMITS, headersTimeout: 500 }, tls);
+  const port = createMultiProtocolServer(() => {}, { ...CONNECTION_LIMITS, headersTimeout: 500 }, tls);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   const silent = connectSocket(Object(port.server.address()).port, "127.0.0.1").on("error", () => {});
@@ -78,7 +88,7 @@ it("a silent connection is closed under TLS as it is without", async () => {
 
 it("a request over HTTP/1.1 that takes too long gets problem details, and its connection is closed", async () => {
   const limits = { ...CONNECTION_LIMITS, headersTimeout: 500, requestTimeout: 500 };
-  const port = createOnePort(() => {}, limits, undefined);
+  const port = createMultiProtocolServer(() => {}, limits, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1").setEncoding("utf8");
@@ -103,7 +113,7 @@ it("a request over HTTP/1.1 that takes too long gets problem details, and its co
 });
 
 it("a request that arrives while the event loop is busy is answered, not reset, by a server that drains", async () => {
-  const port = createOnePort((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
+  const port = createMultiProtocolServer((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1");

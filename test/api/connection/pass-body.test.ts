@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { passBody } from "../../../src/api/connection/pass-body.js";
+import { pipeBody } from "../../../src/api/connection/pipe-body.js";
 
 const READER = new AbortController().signal;
 
@@ -30,7 +30,7 @@ describe("a forwarded body", () => {
 
   it("arrives whole and leaves the response open", async () => {
     response.writeHead(200);
-    await passBody(Readable.from([Buffer.from("one, "), Buffer.from("two")], { objectMode: false }), response, READER);
+    await pipeBody(Readable.from([Buffer.from("one, "), Buffer.from("two")], { objectMode: false }), response, READER);
     expect(response.writableEnded).toBe(false);
     response.end(", three");
     const chunks: Buffer[] = [];
@@ -41,7 +41,7 @@ describe("a forwarded body", () => {
   it("that breaks off fails, with or without a reason", async () => {
     for (const reason of [new Error("reset"), undefined]) {
       const body = new Readable({ read() {} }).on("error", () => {});
-      const passing = passBody(body, response, READER);
+      const passing = pipeBody(body, response, READER);
       body.push("half");
       setImmediate(() => body.destroy(reason));
       await expect(passing).rejects.toThrow(reason?.message ?? "The body was cut off.");
@@ -50,17 +50,17 @@ describe("a forwarded body", () => {
 
   it("that had already broken off fails too", async () => {
     const body = new Readable({ read() {} }).on("error", () => {}).destroy();
-    await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
+    await expect(pipeBody(body, response, READER)).rejects.toThrow("The body was cut off.");
     expect(body.closed).toBe(true);
-    await expect(passBody(body, response, READER)).rejects.toThrow("The body was cut off.");
+    await expect(pipeBody(body, response, READER)).rejects.toThrow("The body was cut off.");
   });
 
   it("is cancelled when its reader disconnects, also if that happened before", async () => {
     const [first, second] = [new Readable({ read() {} }), new Readable({ read() {} })];
-    const passing = passBody(first, response, READER);
+    const passing = pipeBody(first, response, READER);
     response.destroy();
     await expect(passing).rejects.toThrow("The body was cut off.");
-    await expect(passBody(second, response, AbortSignal.abort())).rejects.toThrow("The body was cut off.");
+    await expect(pipeBody(second, response, AbortSignal.abort())).rejects.toThrow("The body was cut off.");
     expect([first.destroyed, second.destroyed]).toEqual([true, true]);
   });
 
@@ -73,7 +73,7 @@ describe("a forwarded body", () => {
       },
     });
     response.writeHead(200);
-    const passing = passBody(body, response, READER);
+    const passing = pipeBody(body, response, READER);
     const message = await answered;
     while (!body.isPaused()) await new Promise((resolve) => setImmediate(resolve));
     expect(response.writableNeedDrain).toBe(true);

@@ -6,14 +6,17 @@ import Fastify from "fastify";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TokenSchema, TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import { CONNECTION_LIMITS } from "../../../src/api/connection/connection-limits.js";
-import { createOnePort, type OnePort } from "../../../src/api/connection/one-port.js";
+import {
+  createMultiProtocolServer,
+  type MultiProtocolServer,
+} from "../../../src/api/connection/multi-protocol-server.js";
 import type { Observation } from "../../../src/api/observation/observation.js";
 import type { Pipeline } from "../../../src/api/pipeline/pipeline.js";
 import type { RequestHead } from "../../../src/api/request/request-head.js";
 import { registerRest } from "../../../src/api/rest/rest-routes.js";
 import { withMemory } from "../../support/memory.js";
 
-let port: OnePort;
+let port: MultiProtocolServer;
 let url: string;
 let close: () => Promise<void>;
 /** The request whose key is being looked up, and a promise for the end of the lookup. */
@@ -56,7 +59,7 @@ beforeEach(async () => {
     withMemory(request, response);
     app.routing(request, response);
   };
-  port = createOnePort(listener, CONNECTION_LIMITS, undefined);
+  port = createMultiProtocolServer(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   url = `http://127.0.0.1:${Object(port.server.address()).port}`;

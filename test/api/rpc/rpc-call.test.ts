@@ -8,7 +8,7 @@ import { trailerParse } from "@connectrpc/connect/protocol-grpc-web";
 import { beforeEach, describe, expect, it } from "vitest";
 import { TokenService } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import type { Observation } from "../../../src/api/observation/observation.js";
-import { type RpcCall, withOurRefusals } from "../../../src/api/rpc/rpc-call.js";
+import { type RpcCall, translateRpcErrors } from "../../../src/api/rpc/rpc-call.js";
 import { withMemory } from "../../support/memory.js";
 
 let socket: Socket;
@@ -44,7 +44,7 @@ async function answerTo(
     fail: (_, { code }) => void failures.push(code),
   };
   const call: RpcCall = { raw, observation, isRead: false };
-  return withOurRefusals(
+  return translateRpcErrors(
     handler,
     { messageBytes: 1_000, timeoutMs: 1_000 },
     () => call,

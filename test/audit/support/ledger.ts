@@ -4,7 +4,7 @@ import { logEntry } from "../../../src/audit/log-entry.js";
 import type { SealParts } from "../../../src/audit/seal-log.js";
 import { type LogVerdict, type SeenSeal, type VerifyOptions, verifyLog } from "../../../src/audit/verify-log.js";
 import { type VaultVerdict, verifyVault } from "../../../src/audit/verify-vault.js";
-import { type TenantId, VAULT } from "../../../src/base/ids.js";
+import { type TenantId, VAULT_TENANT_ID } from "../../../src/base/ids.js";
 import { createKeyFile } from "../../../src/crypto/key-file.js";
 import { createCheckValue, type RootKey } from "../../../src/crypto/root-key.js";
 import { logSealsJob } from "../../../src/jobs/log-seals.js";
@@ -67,8 +67,8 @@ export async function openLedger({ hasMovableClock = false } = {}): Promise<Ledg
   const own = another();
   const { database, keyring, history } = own;
   const vaultOf = async () => {
-    const keys = await keyring.of(VAULT);
-    return readLogSnapshot(stored.address, VAULT, (snapshot) => verifyVault(snapshot, keys));
+    const keys = await keyring.of(VAULT_TENANT_ID);
+    return readLogSnapshot(stored.address, VAULT_TENANT_ID, (snapshot) => verifyVault(snapshot, keys));
   };
   return {
     ...{ stored, database, keyring, rootKeys, history, clock, another },

@@ -14,7 +14,7 @@ export interface AtSize {
 }
 
 /** Filling takes 200 s per million: beyond that tokens are multiplied in the database. */
-const MOST_FILLED = 1_000_000;
+const MAX_FILLED = 1_000_000;
 
 /** The size of one tenant's tokens and the speed of lookups as they grow. */
 export async function atSizes(
@@ -29,7 +29,7 @@ export async function atSizes(
   let there = 0;
   for (const tokens of sizes) {
     say(`${tokens} tokens in one tenant`);
-    if (tokens <= MOST_FILLED) await fill(server, key, tokens - there);
+    if (tokens <= MAX_FILLED) await fill(server, key, tokens - there);
     else await database.multiply(tokens / there);
     there = tokens;
     const bytesPerToken = ((await database.bytes()) - empty) / tokens;
@@ -49,7 +49,7 @@ export async function atSizes(
 
 function sizePlans(key: string, ids: readonly string[], tokens: number) {
   // Copies have their own customers, whose names are unknown.
-  const lists = listRequests(key, Math.min(tokens, MOST_FILLED));
+  const lists = listRequests(key, Math.min(tokens, MAX_FILLED));
   const busy = { protocol: "http1", connections: 32 } as const;
   // Two readers: this measures how long a list takes.
   const list = { protocol: "http1", connections: 2, expect: 200 } as const;

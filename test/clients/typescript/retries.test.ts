@@ -87,7 +87,7 @@ describe("a failed call", () => {
   });
 });
 
-it("does not count a delete as done that the server refused to run before it found nothing", async () => {
+it("a 404 after a rate-limited first attempt of a delete is an error, not a success", async () => {
   let calls = 0;
   await using gate = await http1((_, response) => {
     calls += 1;

@@ -34,7 +34,7 @@ describe("@basis-theory/node-sdk 5.7.0, management", () => {
     expect(await thrownBy(client.applications.get(id))).toBeInstanceOf(BasisTheory.NotFoundError);
   });
 
-  // The specification returns a page of keys. This client reads an array and gets one because it identifies itself.
+  // The other published clients read a page of keys. This client reads an array and gets one because it identifies itself.
   it("reads the complete list of an application's keys", async () => {
     const { id = "" } = await client.applications.create({
       name: "Keys",

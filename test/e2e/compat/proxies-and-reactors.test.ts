@@ -351,7 +351,7 @@ describe("a reactor", () => {
     ]);
   });
 
-  it("and a transform may omit a runtime, as the Terraform provider does", async () => {
+  it("lets a transform omit its runtime, as the Terraform provider does", async () => {
     const runtime = { image: "", timeout: 0, warm_concurrency: 0, resources: "", async: false };
     const made = await tenant.manage("POST", "/reactors", { body: { name: "R", code: REACTOR_CODE, runtime } });
     expect([made.status, made.body.runtime]).toEqual([201, { warm_concurrency: 0 }]);

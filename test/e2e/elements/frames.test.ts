@@ -200,7 +200,7 @@ describe("the loader", () => {
     expect(content.toString()).toBe(await plain.text());
   });
 
-  it("and the notice may be shown anywhere, and the notice does nothing", async () => {
+  it("any origin may frame the notice, which runs no script", async () => {
     const { headers, status } = await fetch(`${url}/elements/v1/notice`);
     expect(status).toBe(200);
     expect(headers.get("content-security-policy")).toMatch(

@@ -1,5 +1,5 @@
 /**
- * The log rows of one call of each method, as the contract defines them ("Log rows"): one row for each entity, one for
+ * The log rows of one call of each method: one row for each entity, one for
  * a list or search and another for each token whose data it returned in the clear, and none for the log itself and for
  * permissions. Written by hand: a method without a line here fails the test.
  * A row is its operation, kind of entity and entity: `stored` existed before the call, `made` is in its response, `*`

@@ -338,7 +338,7 @@ describe("a tenant that asks for a reason", () => {
     expect((await reader("POST", "/tokens", { body: { type: "token", data: "other" } })).status).toBe(201);
   });
 
-  it("asks for it where the caller names the destination of a proxied call, and not where a manager did", async () => {
+  it("requires a reason for ephemeral proxies, not for configured ones", async () => {
     const made = await asking.manage("POST", "/proxies", { body: { name: "P", destination_url: destination.url } });
     const send = (headers: Record<string, string>) =>
       reader("POST", "/proxy", { raw: "{{ one }}", headers: { "Content-Type": "text/plain", ...headers } });
@@ -430,7 +430,7 @@ describe("a key that is not valid", () => {
     });
     expect(refusals.at(-1)).not.toHaveProperty("actor_id");
   });
-  it("leaves one for a proxy's key, too", async () => {
+  it("an invalid proxy key leaves a denied row", async () => {
     const own = await newTenant();
     if (!isTenantId(own.id)) throw new Error("the tenant has no id");
     const key = newKey("prx", own.id).text.reveal();

@@ -53,7 +53,7 @@ describe("who may call a proxy", () => {
     expect(withoutRights.body.proxy_error.detail).toContain("send a BT-API-KEY whose application has token:use");
   });
 
-  it("that requires none, with a key all the same: references use the key's permissions", async () => {
+  it("uses the caller's permissions when a key is sent to a proxy without require_auth", async () => {
     const { id, key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     expect((await through(backEnd, key, `{{ ${token} }}`)).status).toBe(200);
     expect(destination.last().body.toString()).toBe("of the token");
@@ -68,7 +68,7 @@ describe("who may call a proxy", () => {
     const refused = await through(reader, key, `{{ ${token} }}`);
     expect([refused.status, refused.body.proxy_error.detail]).toEqual([
       403,
-      "The key used may not do this: it needs token:use here.",
+      "The key used lacks the permission token:use for this resource.",
     ]);
     // An invalid key counts as none: anyone who knows the proxy's key may call.
     const outsider = await (await newTenant()).backEnd();
@@ -151,7 +151,7 @@ describe("who may call a proxy", () => {
     expect((await through(backEnd, create.key, `{{ ${token} }}`)).status).toBe(200);
   });
 
-  it("that is ephemeral: applications with token:use, until the tenant forbids it", async () => {
+  it("applications with token:use may use ephemeral proxies until the tenant disables them", async () => {
     const url = `${destination.url}/own`;
     const ephemeral = (client: RestClient) =>
       client("PUT", "/proxy/x?y=1", {
@@ -177,7 +177,7 @@ describe("who may call a proxy", () => {
     expect((await ephemeral(backEnd)).status).toBe(200);
   });
 
-  it("with a configured key before an ephemeral address, and with only one of them", async () => {
+  it("BT-PROXY-KEY wins over BT-PROXY-URL, and either is enough", async () => {
     const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/configured` });
     await through(backEnd, key, "x", { "BT-PROXY-URL": `${destination.url}/ephemeral` });
     expect(destination.last().line).toBe("POST /configured HTTP/1.1");
@@ -241,7 +241,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(await tenant.backEnd(), key, `{{ ${token} }}`))).toEqual([404, "not_found"]);
   });
 
-  it("with permissions that its application has lost: no caller, also not through another proxy", async () => {
+  it("a proxy cannot use permissions its application has lost, directly or through another proxy", async () => {
     const clerk = await tenant.application({
       type: "private",
       rules: [{ priority: 1, container: "/", transform: "reveal", permissions: ["token:use"] }],

@@ -24,7 +24,7 @@ describe("pre-configured proxies", () => {
     tenant.manage("PATCH", `/proxies/${id}`, { body, headers });
   const faults = ({ status, body }: Answer) => [status, Object.keys(body.errors ?? {})];
 
-  it("are created with a key in the contract's format, and read", async () => {
+  it("creates a proxy with a key_prod_prx_ key, and reads it", async () => {
     const made = await create({
       name: "Näme ✓",
       request_transform: GOOD,

@@ -195,7 +195,7 @@ describe("queued runs", () => {
       const again = restClient(second.url, client.key);
       for (const id of ids) expect((await resultOf(again, made.id, id)).body).toEqual({ raw: "late" });
       await vi.waitFor(() => expect(receiver.received).toHaveLength(2), { timeout: 25_000, interval: 200 });
-      const [line = "{}"] = second.said().match(/^.*not taken by its callback address.*$/m) ?? [];
+      const [line = "{}"] = second.said().match(/^.*reactor callback failed.*$/m) ?? [];
       expect(JSON.parse(line)).toMatchObject({
         ...{ level: 40, tenant_id: first.id, job: "reactor runs", cause: "answered 503", attempt: 1 },
         next_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T/),

@@ -163,7 +163,7 @@ describe("a reactor that fails returns status, detail and errors", () => {
     expect(body.errors).toEqual(errors);
   });
 
-  it("and CustomHttpResponseError is returned verbatim", async () => {
+  it("returns a CustomHttpResponseError verbatim", async () => {
     const { status, headers, body } = await react(
       failing(
         "throw new errors.CustomHttpResponseError({ status: 418, headers: { 'X-Kettle': 'on', 'BT-Trace-Id': 'theirs' }, body: { tea: 1 } });",
@@ -175,7 +175,7 @@ describe("a reactor that fails returns status, detail and errors", () => {
     expect(body).toEqual({ tea: 1 });
   });
 
-  it.each([204, 205, 304])("and with status %s without a body, over both versions of HTTP", async (status) => {
+  it.each([204, 205, 304])("CustomHttpResponseError %s has no body over HTTP/1.1 and HTTP/2", async (status) => {
     const id = await reactor(
       failing(`throw new errors.CustomHttpResponseError({ status: ${status}, body: { a: 1 } });`),
     );
@@ -236,7 +236,7 @@ describe("a reactor that fails returns status, detail and errors", () => {
 });
 
 describe("a reactor", () => {
-  it("whose code does not compile is rejected with the line and the column, and not stored", async () => {
+  it("rejects code that does not compile with the line and the column, and does not store it", async () => {
     const before = (await manage("GET", "/reactors?name=Broken")).body.pagination.total_items;
     const { status, body } = await manage("POST", "/reactors", {
       body: { name: "Broken", code: "module.exports = async function (req) {\n  return {{ raw: 1 };\n};" },

@@ -34,9 +34,9 @@ import { startDestination } from "../proxy/support/destination.js";
 
 const MEGABYTE = 1024 * 1024;
 /** Memory that one flood may add to the server. */
-const MOST_GROWTH = 96 * MEGABYTE;
+const MAX_GROWTH = 96 * MEGABYTE;
 /** Seconds of processor time that one flood may take, including its probes. */
-const MOST_SECONDS = 10;
+const MAX_SECONDS = 10;
 /** Frames of a flood, or streams. */
 const MANY = 20_000;
 
@@ -144,8 +144,8 @@ async function flood({ frames, reads = true }: Flood): Promise<RawSession> {
   const statuses = await probes;
   expect(statuses.length).toBeGreaterThan(0);
   expect(new Set(statuses)).toEqual(new Set([200]));
-  expect(residentMemory() - before.memory).toBeLessThan(MOST_GROWTH);
-  expect(processorSeconds() - before.seconds).toBeLessThan(MOST_SECONDS);
+  expect(residentMemory() - before.memory).toBeLessThan(MAX_GROWTH);
+  expect(processorSeconds() - before.seconds).toBeLessThan(MAX_SECONDS);
   return session;
 }
 
@@ -251,7 +251,7 @@ describe("others are served, within the server's memory, during an HTTP/2 flood 
     isOver.abort();
     expect(new Set(refused)).toEqual(new Set(["8"]));
     expect(new Set(await probes)).toEqual(new Set([200]));
-    expect(residentMemory() - before).toBeLessThan(MOST_GROWTH + 128 * MEGABYTE);
+    expect(residentMemory() - before).toBeLessThan(MAX_GROWTH + 128 * MEGABYTE);
   });
 });
 

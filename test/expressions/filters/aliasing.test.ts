@@ -70,8 +70,8 @@ describe("alias_preserve_length", () => {
 
 test.each(["alias_preserve_format", "alias_preserve_length"])("%s", (filter) => {
   expect(result(`{{ data.missing | ${filter} }}`, {})).toBeNull();
-  expect(refusal(`{{ data | ${filter}: 0, 4 }}`, "1234")).toContain("something stays hidden");
-  expect(refusal(`{{ data | ${filter} }}`, "")).toContain("something stays hidden");
+  expect(refusal(`{{ data | ${filter}: 0, 4 }}`, "1234")).toContain("must leave at least one character to replace");
+  expect(refusal(`{{ data | ${filter} }}`, "")).toContain("must leave at least one character to replace");
   expect(refusal(`{{ data | ${filter} }}`, "a".repeat(4_097))).toContain("at most 4096 characters");
 });
 

@@ -5,12 +5,12 @@ import { KINDS, type Moved, type Service } from "./services.js";
 import type { Till } from "./till.js";
 
 /** More than the number of faults in any test. */
-const MOST_ROUNDS = 20;
+const MAX_ROUNDS = 20;
 
 /** Reconciles a payment until no operation is open. */
 export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = "last"): Promise<Payment> {
   if (webhooks === "first") await till.hear();
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const payment = await till.read(id);
     const isOpen = payment.attempt !== undefined || /processing|pending/.test(payment.status);
     if (!isOpen) {
@@ -22,7 +22,7 @@ export async function settle(till: Till, id: Uuid, webhooks: "first" | "last" = 
     await till.sync(id);
     await till.hear();
   }
-  throw new Error(`still ${(await till.read(id)).status} after ${MOST_ROUNDS} rounds`);
+  throw new Error(`still ${(await till.read(id)).status} after ${MAX_ROUNDS} rounds`);
 }
 
 /** The invariant: what the service recorded happened at most once, and equals what we show. */

@@ -71,7 +71,7 @@ const REACHED = MATRIX.filter(([name, step]) => name !== "authorizenet-card" || 
 
 describe("a connection that is switched to another account", () => {
   test.each(REACHED)(
-    "%s, %s: what may have arrived is not sent there, and nothing that it says of it is believed",
+    "%s, %s: nothing is resent to the other account, and its look-ups are ignored",
     (_name, step, open) =>
       withTwo(open, async (two) => {
         const { till, service, other } = two;

@@ -56,7 +56,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
     expect((await service.moved(reconciliationIdOf(payment))).authorize).toEqual([]);
   });
 
-  test("and that has no mark of its card is identified by its masked card", async () => {
+  test("identifies a payment without a mark of its card by the masked card", async () => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
     service.fail("authorize", { answer: "reset", acted: false }, { answer: "reset", acted: false });

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Caller } from "../../../src/access/caller.js";
 import { Grant } from "../../../src/access/grant.js";
-import { NO_CONTEXT } from "../../../src/audit/audit-context.js";
+import { EMPTY_CONTEXT } from "../../../src/audit/audit-context.js";
 import { type Clock, systemClock } from "../../../src/base/clock.js";
 import type { TenantId, Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
@@ -10,7 +10,7 @@ import { chooseFormula, createConnection } from "../../../src/payments/connectio
 import { Connectors } from "../../../src/payments/connectors.js";
 import { providerHttp } from "../../../src/payments/provider-http.js";
 import { readConfig } from "../../../src/settings/config.js";
-import { noteCheck } from "../../../src/store/payments/connections.js";
+import { saveCredentialsCheck } from "../../../src/store/payments/connections.js";
 import { connect, type Sql } from "../../../src/store/postgres/connect.js";
 import type { OrdinaryTransaction, Work } from "../../../src/store/transactions/transaction.js";
 import { provisionTenant } from "../../../src/tenancy/provision.js";
@@ -57,7 +57,7 @@ export class Payer implements AsyncDisposable {
     this.#caller = {
       ...{ tenantId, principal: { kind: "application", id: applicationId, type: "private" }, revision: 1 },
       ...{ keyId: undefined, session: undefined },
-      context: NO_CONTEXT,
+      context: EMPTY_CONTEXT,
       grant: new Grant({ permissions: PERMISSIONS, rules: [] }),
       settings: DEFAULT_SETTINGS,
     };
@@ -88,7 +88,13 @@ export class Payer implements AsyncDisposable {
     };
     const { id } = await this.run(async (tx) => {
       const made = createConnection(tx, this.#caller, this.#keys, draft);
-      tx.enqueue(noteCheck, { id: made.id, revision: 1, status: "available", checks: 0, check_due_at: null });
+      tx.enqueue(saveCredentialsCheck, {
+        id: made.id,
+        revision: 1,
+        status: "available",
+        checks: 0,
+        check_due_at: null,
+      });
       return made;
     });
     const http = (tenantId: TenantId) => providerHttp(agents, tenantId, () => {}, PATIENCE_MS);

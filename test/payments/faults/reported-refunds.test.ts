@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
 import type { Uuid } from "../../../src/base/ids.js";
-import { base62Of } from "../../../src/payments/addresses.js";
+import { base62Of } from "../../../src/payments/signed-path.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents } from "../connectors/bench.js";

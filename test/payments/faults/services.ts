@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import type { TenantId } from "../../../src/base/ids.js";
 import type { Connector } from "../../../src/payments/connector.js";
-import { Books } from "../../../src/payments/simulator/books.js";
 import { Simulator } from "../../../src/payments/simulator/simulator.js";
+import { SimulatorStore } from "../../../src/payments/simulator/simulator-store.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import type { Database } from "../../../src/store/database.js";
 import type { Bench } from "../connectors/bench.js";
@@ -62,7 +62,7 @@ const SECRET = "simulated-secret";
 
 /** The simulator is called directly: faults of its answers are injected before our code sees them. */
 function simulated(database: Database, tenantId: TenantId): Service {
-  const books = new Books(database);
+  const books = new SimulatorStore(database);
   const simulator = new Simulator(
     books,
     async () => "https://vault.example.com/simulator",

@@ -1,25 +1,25 @@
 import type { Caller } from "../../../src/access/caller.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
-import { writeAddress } from "../../../src/payments/addresses.js";
-import { admitPayment, type PaymentDraft } from "../../../src/payments/admit-payment.js";
 import { beginCapture, beginRefund, beginVoid } from "../../../src/payments/begin-operation.js";
 import { chooseFormula, getConnection, replaceConnection } from "../../../src/payments/connection.js";
 import type { Connectors } from "../../../src/payments/connectors.js";
-import { Incoming } from "../../../src/payments/incoming.js";
+import { createPayment, type PaymentDraft } from "../../../src/payments/create-payment.js";
+import { InboundCallbacks } from "../../../src/payments/inbound-callbacks.js";
 import type { Payment } from "../../../src/payments/payment.js";
 import type { Intent } from "../../../src/payments/payment-request.js";
 import { perform } from "../../../src/payments/perform.js";
-import { getPayment, leasePayment, refundsOf } from "../../../src/payments/read-payments.js";
+import { getPayment, leasePayment, listRefunds } from "../../../src/payments/read-payments.js";
 import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.js";
 import type { Refund } from "../../../src/payments/refund.js";
+import { encodeSignedPath } from "../../../src/payments/signed-path.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { createToken } from "../../../src/tokens/create.js";
 import { deleteToken } from "../../../src/tokens/delete.js";
 import { prepareToken } from "../../../src/tokens/prepare.js";
 import type { TokenDraft } from "../../../src/tokens/token.js";
 import type { TokenPatch } from "../../../src/tokens/token-patch.js";
-import { patchToken } from "../../../src/tokens/update.js";
+import { updateToken } from "../../../src/tokens/update.js";
 import type { Payer } from "./payer.js";
 import type { Service } from "./services.js";
 
@@ -35,7 +35,7 @@ export class Till {
   readonly #keys: TenantKeys;
   readonly #service: Service;
   readonly #parts: ReconcileParts;
-  readonly #incoming: Incoming;
+  readonly #incoming: InboundCallbacks;
   readonly #connectionId: Uuid;
   readonly #refused: WebhookDelivery[] = [];
 
@@ -53,7 +53,7 @@ export class Till {
         throw new Error("a connector broke");
       },
     };
-    this.#incoming = new Incoming(this.#parts);
+    this.#incoming = new InboundCallbacks(this.#parts);
   }
 
   /** Stores a card. Returns the token's id: the given one if there is one. */
@@ -68,7 +68,7 @@ export class Till {
 
   /** What `PATCH /tokens/{id}` does. */
   async patch(tokenId: string, patch: TokenPatch): Promise<void> {
-    await this.#payer.run((tx) => patchToken(tx, this.#caller, this.#keys, tokenId, patch));
+    await this.#payer.run((tx) => updateToken(tx, this.#caller, this.#keys, tokenId, patch));
   }
 
   /** What `DELETE /tokens/{id}` does. */
@@ -85,7 +85,7 @@ export class Till {
     };
     const wanted = { connectionId: this.#connectionId, tokenId, order, threeDSSessionId: undefined };
     const admitted = await this.#payer.run((tx) =>
-      admitPayment(tx, this.#caller, this.#keys, this.#parts.connectors, wanted),
+      createPayment(tx, this.#caller, this.#keys, this.#parts.connectors, wanted),
     );
     const { payment, connection } = admitted;
     await this.#live(lives, payment.id, (parts) =>
@@ -134,14 +134,14 @@ export class Till {
 
   /** Delivers a webhook to the connection's address. Returns the outcome. */
   async deliver(delivery: WebhookDelivery): Promise<string> {
-    const address = writeAddress(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
+    const address = encodeSignedPath(this.#keys, "payment-webhook", this.#payer.tenantId, this.#connectionId);
     const endpoint = await this.#incoming.endpoint(address);
     return endpoint ? (await this.#incoming.webhook(endpoint, delivery)).kind : "not_found";
   }
 
   /** The buyer returns with the query that the bank's page added. */
   async comeBack(id: Uuid, query: URLSearchParams): Promise<Payment | undefined> {
-    const address = writeAddress(this.#keys, "payment-return", this.#payer.tenantId, id);
+    const address = encodeSignedPath(this.#keys, "payment-return", this.#payer.tenantId, id);
     return this.#incoming.approval(address, query);
   }
 
@@ -166,7 +166,7 @@ export class Till {
   }
 
   refunds(id: Uuid): Promise<readonly Refund[]> {
-    return this.#payer.run((tx) => refundsOf(tx, this.#caller, this.#keys, id));
+    return this.#payer.run((tx) => listRefunds(tx, this.#caller, this.#keys, id));
   }
 
   /** A killed process writes nothing any more, and its reservations expire after a while. */

@@ -29,7 +29,7 @@ const ORDERS = {
 const DECLINED = "4222222222222";
 /** The longest time for which the service recognizes a duplicate transaction. */
 const DUPLICATE_WINDOW_MS = 8 * 3_600_000;
-const LONGEST_LISTING_MS = 31 * 24 * 3_600_000;
+const MAX_LISTING_MS = 31 * 24 * 3_600_000;
 const BOM = "\uFEFF";
 
 interface Transaction {
@@ -298,8 +298,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     const keys = Object.keys(request).slice(1);
     if (keys.join() !== "firstSettlementDate,lastSettlementDate") return message("E00003", "elements out of order");
     const [since = Number.NaN, until = Number.NaN] = keys.map((key) => Date.parse(textAt(request, key) ?? ""));
-    if (!(until - since >= 0 && until - since <= LONGEST_LISTING_MS))
-      return message("E00004", "The dates are invalid.");
+    if (!(until - since >= 0 && until - since <= MAX_LISTING_MS)) return message("E00004", "The dates are invalid.");
     const within = [...this.#batches].filter(([, at]) => at >= since && at <= until + 1_000);
     return listed(
       "batchList",

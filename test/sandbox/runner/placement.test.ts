@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { place, placeAlone, type ThreadState } from "../../../src/sandbox/runner/placement.js";
+import { chooseIdleThread, chooseThread, type ThreadState } from "../../../src/sandbox/runner/placement.js";
 
 interface TestThread extends ThreadState {
   readonly name: string;
@@ -29,7 +29,7 @@ class CountedThread implements ThreadState {
   }
 }
 
-const chosen = (threads: readonly TestThread[], tenant = "a", key = "k") => place(threads, tenant, key, 4)?.name;
+const chosen = (threads: readonly TestThread[], tenant = "a", key = "k") => chooseThread(threads, tenant, key, 4)?.name;
 
 describe("a run goes", () => {
   test.each([
@@ -71,7 +71,7 @@ describe("a run never joins a compilation", () => {
 });
 
 describe("a compilation goes", () => {
-  const chosenAlone = (threads: readonly TestThread[]) => placeAlone(threads, "a")?.name;
+  const chosenAlone = (threads: readonly TestThread[]) => chooseIdleThread(threads, "a")?.name;
 
   test.each([
     ["to a free thread that has started", [thread("1", { isReady: false }), thread("2")], "2"],
@@ -96,7 +96,7 @@ describe("whatever the tenants do,", () => {
       fc.property(arrivals, fc.integer({ min: 2, max: 16 }), (tenants, size) => {
         const threads = Array.from({ length: size }, () => new CountedThread());
         for (const tenant of tenants) {
-          const target = place(threads, tenant, "", 4);
+          const target = chooseThread(threads, tenant, "", 4);
           if (target === undefined) continue;
           expect(target.calls === 0 || target.tenant === tenant).toBe(true);
           expect(target.calls).toBeLessThan(4);
@@ -114,10 +114,10 @@ describe("whatever the tenants do,", () => {
     for (let size = 2; size <= 16; size++) {
       const threads = Array.from({ length: size }, () => new CountedThread());
       for (let call = 0; call < 200; call++) {
-        const target = place(threads, "busy", "", 4);
+        const target = chooseThread(threads, "busy", "", 4);
         if (target) Object.assign(target, { tenant: "busy", calls: target.calls + 1 });
       }
-      expect(place(threads, "other", "", 4)?.calls).toBe(0);
+      expect(chooseThread(threads, "other", "", 4)?.calls).toBe(0);
     }
   });
 });

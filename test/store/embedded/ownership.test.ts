@@ -53,7 +53,7 @@ describe("a second owner", () => {
     await start({ dataDir });
   });
 
-  it("whose lock files were deleted uses the running PostgreSQL, and starts no other", async () => {
+  it("uses the running PostgreSQL when its lock files were deleted, and starts no other", async () => {
     const dataDir = newCopy();
     const first = await start({ dataDir });
     const pid = serverPid(dataDir);

@@ -48,7 +48,7 @@ describe("an address", () => {
     ["mysql://vault:secret@127.0.0.1/vault", "DATABASE_URL must begin with postgres://"],
     ["HTTPS://example.com", "DATABASE_URL must begin with postgres://"],
     ["localhost", "DATABASE_URL must be an address such as postgres://user:password@host:5432/database."],
-  ])("such as %s is rejected in one line, without its contents", async (url, message) => {
+  ])("%s is rejected in one line, without its contents", async (url, message) => {
     await expect(awaitDatabase({ url }, "DATABASE_URL")).rejects.toMatchObject({ name: "DatabaseSetupError", message });
   });
 });

@@ -5,7 +5,7 @@ import { writeLog } from "../../../src/store/audit/audit-logs.js";
 import { inPreparedSizes } from "../../../src/store/statements/statement-batch.js";
 import { raiseAuthRevision, readTenant } from "../../../src/store/tenancy/tenants.js";
 import { countActiveToken, countToken } from "../../../src/store/tokens/token-counts.js";
-import { putCvc } from "../../../src/store/tokens/token-cvc.js";
+import { upsertCvc } from "../../../src/store/tokens/token-cvc.js";
 import { insertTerm } from "../../../src/store/tokens/token-terms.js";
 import type { Transaction } from "../../../src/store/transactions/transaction.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
@@ -21,7 +21,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 /** Everything that tests can have written in any order, by the table that it locks. */
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
   tenants: (tx) => tx.enqueue(raiseAuthRevision, tx.tenantId),
-  token_cvc: (tx, index) => putCvc(tx, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
+  token_cvc: (tx, index) => upsertCvc(tx, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
   token_terms: (tx, index) =>
     insertTerm(tx, { term: Buffer.from(`term ${index}`), created_at: tx.now, token_id: `token ${index}` }),
   audit_logs: (tx) => writeLog(tx, logEntry(undefined, "tenant", tx.tenantId, "read")),

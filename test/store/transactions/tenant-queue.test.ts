@@ -88,7 +88,7 @@ describe("tenants", () => {
     expect((await held).map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 
-  it("that wait for the database in vain share half of the connections", async () => {
+  it("stalled tenants together use at most half of the connections", async () => {
     await using fixture = await openFixture(database, { connections: 3, batch: 1, statementTimeout: 1_500 });
     const [second, other] = [await fixture.newTenant(), await fixture.newTenant()];
     await using first = await openSession(database, fixture.tenantId);

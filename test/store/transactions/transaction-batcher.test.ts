@@ -348,7 +348,7 @@ describe("the guard", () => {
     expect(await fixture.logs()).toBe(2);
   });
 
-  it("reports when it last found a revision unchanged, and of no other", async () => {
+  it("confirmedAt returns the last confirmation of that revision, -Infinity for any other", async () => {
     await using fixture = await openFixture(database);
     const confirmedAt = (revision: number) => fixture.batcher.confirmedAt(fixture.tenantId, revision);
     expect(confirmedAt(FIRST_REVISION)).toBe(-Infinity);

@@ -648,7 +648,7 @@ export interface Log {
   readonly createdAt?: Date | undefined;
   /** The key, or the session, of the request. */
   readonly keyId?: string | undefined;
-  /** The client's address, or its network, if CLOAKROOM_LOG_ADDRESSES keeps it. */
+  /** The client's address, or its network, if CLOAKROOM_AUDIT_CLIENT_ADDRESSES keeps it. */
   readonly sourceIp?: string | undefined;
   /** The class of the client, such as browser or curl. */
   readonly client?: string | undefined;

@@ -11,15 +11,15 @@ import { frame, messageIn, statusError } from "./grpc-wire.js";
 import { Slots } from "./slots.js";
 
 /** Further calls wait in the client; more streams would only wait in the server. */
-const MOST_STREAMS = 100;
+const MAX_STREAMS = 100;
 const CLOSE_TIMEOUT_MS = 5_000;
-const LONGEST_TIMEOUT_MS = 1e8;
+const MAX_TIMEOUT_MS = 1e8;
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
 /** Calls over gRPC on one HTTP/2 connection. */
 export class Http2Transport implements Transport {
   readonly #connection: Connection;
-  readonly #slots = new Slots(MOST_STREAMS);
+  readonly #slots = new Slots(MAX_STREAMS);
   /** Streams that have no end of their own. */
   readonly #open = new Set<ClientHttp2Stream>();
   readonly #prefix: string;
@@ -31,7 +31,7 @@ export class Http2Transport implements Transport {
 
   constructor(baseUrl: URL, tls: TlsOptions, userAgent: string) {
     this.#connection = new Connection(baseUrl, tls, (streams) => {
-      this.#slots.limit = Math.min(streams, MOST_STREAMS);
+      this.#slots.limit = Math.min(streams, MAX_STREAMS);
     });
     this.#prefix = `${baseUrl.pathname.replace(/\/+$/, "")}/${PACKAGE}.`;
     this.#userAgent = userAgent;
@@ -124,7 +124,7 @@ export class Http2Transport implements Transport {
       "user-agent": this.#userAgent,
       ...headers,
       // The header has at most eight digits. Servers shorten long deadlines anyway.
-      ...(timeoutMs < LONGEST_TIMEOUT_MS ? { "grpc-timeout": `${timeoutMs}m` } : {}),
+      ...(timeoutMs < MAX_TIMEOUT_MS ? { "grpc-timeout": `${timeoutMs}m` } : {}),
     };
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Http2ServerRequest, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import type { BodyLimits } from "../../../memory/collect-body.js";
-import { announcedBytes } from "../../request/announced-bytes.js";
+import { contentLengthOf } from "../../request/content-length.js";
 
 /** Where to read the body of a call, and what is known of its length. */
 interface CallBody extends Pick<BodyLimits, "announced" | "hasArrived"> {
@@ -15,10 +15,10 @@ interface CallBody extends Pick<BodyLimits, "announced" | "hasArrived"> {
  * turns.
  */
 export async function callBodyOf(request: IncomingMessage): Promise<CallBody> {
-  if (!(request instanceof Http2ServerRequest)) return { stream: request, announced: announcedBytes(request) };
+  if (!(request instanceof Http2ServerRequest)) return { stream: request, announced: contentLengthOf(request) };
   const { stream } = request;
   if (!hasArrived(stream)) await endOfTurn();
-  if (!hasArrived(stream)) return { stream: request, announced: announcedBytes(request) };
+  if (!hasArrived(stream)) return { stream: request, announced: contentLengthOf(request) };
   return { stream, announced: stream.readableLength, hasArrived: true };
 }
 

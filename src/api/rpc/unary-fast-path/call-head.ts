@@ -5,16 +5,16 @@ import type { Visits } from "../../browser/visits.js";
 import { auditOf } from "../../request/audit-of.js";
 import { memoryOf } from "../../request/memory-of.js";
 import type { RequestAudit, RequestHead } from "../../request/request-head.js";
-import type { CallEnd } from "./call-end.js";
+import type { CallAbort } from "./call-abort.js";
 
 /** The head of a call, read as it is asked for. */
 export class CallHead implements RequestHead {
   readonly traceId: string;
   readonly #request: IncomingMessage;
   readonly #visits: Visits;
-  readonly #end: CallEnd;
+  readonly #end: CallAbort;
 
-  constructor(request: IncomingMessage, traceId: string, visits: Visits, end: CallEnd) {
+  constructor(request: IncomingMessage, traceId: string, visits: Visits, end: CallAbort) {
     this.traceId = traceId;
     this.#request = request;
     this.#visits = visits;

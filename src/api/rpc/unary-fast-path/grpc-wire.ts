@@ -5,9 +5,9 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { Fault } from "../../../base/fault.js";
 import { malformed } from "../../messages/json-text.js";
+import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../framing.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
 import { readBinaryMessage } from "../read-message.js";
-import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../rpc-body.js";
 import type { UnaryWire } from "./wire.js";
 
 /** Milliseconds in each unit of grpc-timeout. */

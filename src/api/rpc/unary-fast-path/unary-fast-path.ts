@@ -14,8 +14,8 @@ import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
 import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
+import { CallAbort } from "./call-abort.js";
 import { callBodyOf } from "./call-body.js";
-import { CallEnd } from "./call-end.js";
 import { CallHead, headerOf } from "./call-head.js";
 import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
@@ -81,7 +81,7 @@ interface FastPathCall extends FastPathParts {
 async function serve(call: FastPathCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
   const startedAt = performance.now();
-  const callEnd = new CallEnd();
+  const callEnd = new CallAbort();
   const pass = () => callEnd.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
   response.once("close", () => {
@@ -109,7 +109,7 @@ async function serve(call: FastPathCall): Promise<void> {
 /** @throws {ConnectError} in the caller's form. */
 async function answer(
   { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
-  callEnd: CallEnd,
+  callEnd: CallAbort,
   throwIfOver: () => void,
 ) {
   await begin(request, response, request.url ?? "");
@@ -137,7 +137,7 @@ async function readBody(
   request: IncomingMessage,
   wire: UnaryWire,
   { messageBytes }: RpcLimits,
-  callEnd: CallEnd,
+  callEnd: CallAbort,
 ): Promise<Buffer> {
   const maxBytes = wire.mostBodyBytes(messageBytes);
   const { stream, announced, hasArrived } = await callBodyOf(request);

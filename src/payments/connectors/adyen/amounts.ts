@@ -1,6 +1,6 @@
 import type { AmountRules } from "../../amount.js";
 
-/** Where Adyen counts differently from ISO 4217 (its table of currency codes; orchestration.md 3.2). */
+/** Where Adyen counts differently from ISO 4217 (docs.adyen.com, "Currency codes"). */
 export const ADYEN_AMOUNTS: AmountRules = {
   CLP: { exponent: 2 },
   CVE: { exponent: 0 },

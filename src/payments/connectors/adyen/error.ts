@@ -4,7 +4,7 @@ import type { ProviderCodes } from "../../outcome.js";
 import { errorOfStatus } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 
-/** `errorCode` of a refused request (orchestration.md 4.3). */
+/** `errorCode` of a refused request. */
 const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   "010": "insufficient_service_permissions",
   "100": "invalid_amount",

@@ -15,7 +15,7 @@ export interface SentRequest {
   readonly isAfterApproval: boolean;
 }
 
-/** Maps `resultCode` to the payment's state (orchestration.md 4.2). Unknown codes are `processing`. */
+/** Maps `resultCode` to the payment's state. Unknown codes are `processing`. */
 export function paymentStateOf(body: JsonObject, asked: SentRequest): PaymentState {
   const providerId = textAt(body, "pspReference");
   const resultCode = textAt(body, "resultCode") ?? "";
@@ -89,7 +89,7 @@ function codesOf(body: JsonObject): ProviderCodes {
   };
 }
 
-/** First digit of `cvcResult` (orchestration.md 4.4). */
+/** By the first digit of `cvcResult`. */
 const CVV: Readonly<Record<string, CvvCode>> = {
   0: "unavailable",
   1: "match",
@@ -110,7 +110,7 @@ const AVS: Readonly<Record<string, AvsCode>> = {
   22: "partial_match_name",
 };
 
-/** 11 and 42: the buyer failed authentication, or authentication broke (orchestration.md 4.3). */
+/** By `refusalReasonCode`: the buyer failed authentication, or authentication broke. */
 const THREE_DS_REFUSALS: Readonly<Record<string, ThreeDSOutcome["status"]>> = {
   11: "declined",
   39: "error",

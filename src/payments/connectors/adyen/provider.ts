@@ -12,7 +12,6 @@ import { HOUR_MS, type Provider } from "../../provider.js";
 import { adyenMode } from "./address.js";
 import { adyenConnector } from "./connector.js";
 
-/** Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
 export const adyenProvider: Provider = {
   formula: {
     id: "adyen-card",

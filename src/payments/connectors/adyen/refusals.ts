@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../error-code.js";
 
-/** `refusalReasonCode`, its text in webhooks, and our error code (orchestration.md 4.3). */
+/** `refusalReasonCode`, its text in webhooks, and our error code (docs.adyen.com, "Refusal reasons"). */
 const REFUSALS: readonly (readonly [code: string, reason: string, error: ErrorCode])[] = [
   ["2", "Refused", "issuer_decline"],
   ["3", "Referral", "issuer_decline"],

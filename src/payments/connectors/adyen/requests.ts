@@ -28,7 +28,7 @@ export interface AdyenAmount {
   readonly currency: string;
 }
 
-/** Builds the calls for one connection. Orchestration.md 5.2. */
+/** Builds the calls of Adyen Checkout for one connection. */
 export class AdyenRequests {
   readonly #address: string;
   readonly #context: ConnectorContext;
@@ -123,7 +123,7 @@ function cardOf(request: AuthorizationRequest): JsonObject {
   };
 }
 
-/** The initiator of the payment and its agreement (the table in orchestration.md 5.2). */
+/** The initiator of the payment and its agreement. */
 function interactionOf({
   paymentSource,
   isMerchantInitiated,
@@ -154,7 +154,7 @@ function authenticationOf({ threeDS, isMerchantInitiated }: AuthorizationRequest
   };
 }
 
-/** orchestration.md 6. */
+/** A 3-D Secure authentication by another server, in Adyen's names. */
 function mpiData(data: ThreeDSData): JsonObject {
   return {
     threeDSVersion: data.version,

@@ -10,7 +10,7 @@ import { type Answer, ask } from "./answer.js";
 import { paymentStateOf } from "./payment-state.js";
 import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";
 
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 const HOUR_MS = 3_600_000;
 /**
  * The service detects duplicates for 8 h, less the request's duration and the clock difference. Within this time, a
@@ -145,7 +145,7 @@ async function findIn(
   pageOf: (page: number) => ProviderCall,
 ): Promise<Search> {
   let refusedOne: Search = { kind: "absent" };
-  for (let page = 1; page <= MOST_PAGES; page += 1) {
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
     const answer = await ask(context, pageOf(page));
     if (answer.kind !== "ok") return { kind: "unknown", codes: answer.codes };
     const rows = rowsOf(answer.body, "transactions");

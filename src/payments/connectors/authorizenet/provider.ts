@@ -4,7 +4,6 @@ import type { Provider } from "../../provider.js";
 import { configuredMode } from "../fields.js";
 import { authorizenetConnector } from "./connector.js";
 
-/** Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
 export const authorizenetProvider: Provider = {
   formula: {
     id: "authorizenet-card",

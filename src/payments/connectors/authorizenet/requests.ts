@@ -23,8 +23,8 @@ export function authorizenetAddress(context: Pick<ConnectorContext, "fields">, c
 }
 
 /**
- * Builds the calls for one connection. Orchestration.md 5.4. The order of properties is part of the format, because an
- * XML schema validates the JSON.
+ * Builds the calls for one connection. The order of properties is part of the format, because an XML schema validates
+ * the JSON.
  */
 export class AuthorizenetRequests {
   readonly #url: string;

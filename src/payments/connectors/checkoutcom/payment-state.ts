@@ -9,7 +9,7 @@ import { objectAt, textAt, timeOf, valueAt, wholeAt } from "../read-json.js";
 import { CHECKOUTCOM_AMOUNTS } from "./amounts.js";
 import { errorOfResponse } from "./response-codes.js";
 
-/** Maps `status` to the payment's state (orchestration.md 4.2). Unknown values are `processing`. */
+/** Maps `status` to the payment's state. Unknown values are `processing`. */
 export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boolean): PaymentState {
   const providerId = textAt(body, "id");
   const status = textAt(body, "status") ?? "";
@@ -87,7 +87,7 @@ function codesOf(body: JsonObject, sentCvc: boolean | undefined): ProviderCodes 
   };
 }
 
-/** N means that the merchant sent no code, not that the code did not match (orchestration.md 4.4). */
+/** N means that the merchant sent no code, not that the code did not match. */
 function cvvOf(check: string | undefined, sentCvc: boolean | undefined): CvvCode | undefined {
   if (check === "N") return sentCvc ? "unavailable" : "not_provided";
   if (check === undefined) return sentCvc === false ? "not_provided" : undefined;

@@ -12,7 +12,6 @@ import type { Provider } from "../../provider.js";
 import { checkoutcomMode } from "./address.js";
 import { checkoutcomConnector } from "./connector.js";
 
-/** Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
 export const checkoutcomProvider: Provider = {
   formula: {
     id: "checkoutcom-card",

@@ -8,7 +8,7 @@ import { authorizationHeader } from "./address.js";
 
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 100, valueLength: 500, key: /./ };
 
-/** Builds the calls for one connection. Orchestration.md 5.3. */
+/** Builds the calls for one connection. */
 export class CheckoutcomRequests {
   readonly #address: string;
   readonly #context: ConnectorContext;
@@ -99,7 +99,7 @@ function sourceOf({ card, isMerchantInitiated, paymentSource }: AuthorizationReq
   };
 }
 
-/** The initiator of the payment and its agreement (the table in orchestration.md 5.3). */
+/** The initiator of the payment and its agreement. */
 function agreementOf(request: AuthorizationRequest): JsonObject {
   const { paymentSource, isMerchantInitiated, previousSchemeTransactionId } = request;
   const unscheduled = isMerchantInitiated ? "Unscheduled" : "Regular";
@@ -111,7 +111,7 @@ function agreementOf(request: AuthorizationRequest): JsonObject {
   };
 }
 
-/** orchestration.md 6. The service's page asks buyers who are present, if their card takes part in 3DS. */
+/** The service's page asks buyers who are present, if their card takes part in 3DS. */
 function authenticationOf({ threeDS, isMerchantInitiated }: AuthorizationRequest): JsonObject {
   if (threeDS) return { enabled: true, ...external(threeDS) };
   return isMerchantInitiated ? { enabled: false } : { enabled: true, attempt_n3d: true };

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../error-code.js";
 
-/** Our error codes, each with the `response_code` values that map to it (orchestration.md 4.3). */
+/** Our error codes, each with the `response_code` values that map to it. */
 const CODES: readonly (readonly [error: ErrorCode, codes: string])[] = [
   ["issuer_decline", "20001 20002 20005 20046 20060 20066"],
   ["canceled_payment_method", "20004 20067 20078 30004 30007 30041 30043 200R1 200R3"],

@@ -7,7 +7,7 @@ const WHOLE_HUNDREDS: CurrencyRule = { exponent: 2, multipleOf: 100 };
 /** The last of three decimals must be zero. */
 const TENS: CurrencyRule = { multipleOf: 10 };
 
-/** Where Stripe counts differently from ISO 4217 (docs.stripe.com/currencies; orchestration.md 3.2). */
+/** Where Stripe counts differently from ISO 4217 (docs.stripe.com/currencies). */
 export const STRIPE_AMOUNTS: AmountRules = {
   BHD: TENS,
   ISK: WHOLE_HUNDREDS,

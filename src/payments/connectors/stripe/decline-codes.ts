@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../error-code.js";
 
-/** Stripe's decline_code and code values (orchestration.md 4.3). */
+/** Stripe's decline_code and code values (docs.stripe.com/declines/codes), and ours. */
 const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   amount_too_large: "invalid_amount",
   amount_too_small: "amount_too_small",

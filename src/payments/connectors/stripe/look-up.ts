@@ -16,7 +16,7 @@ const INDEX_LAG_S = 3_600;
 /** The largest difference expected between our clock and Stripe's. */
 const CLOCK_SKEW_S = 60;
 const PAGE = 100;
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 /** Looks up the payment's state by its id, or by our reference in its metadata if it has no id. */
 export async function lookUpIntent(
@@ -68,7 +68,7 @@ async function listSince(
 ): Promise<string | Unknown | { readonly kind: "absent" }> {
   const since = Math.max(earliest, createdSeconds(reconciliationId) - CLOCK_SKEW_S);
   let after: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const query = { created: { gte: since }, limit: PAGE, starting_after: after };
     const reply = await callJson(context, requests.list(query));
     if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };

@@ -7,9 +7,7 @@ import { objectAt, textAt, wholeAt } from "../read-json.js";
 import { moneyAt } from "./amounts.js";
 import { codesOf, errorOf } from "./error.js";
 
-/**
- * Maps a payment intent to the payment's state (orchestration.md 4.2). Statuses unknown to the table are `processing`.
- */
+/** Maps a payment intent to the payment's state. Statuses unknown to the table are `processing`. */
 export function paymentStateOf(body: JsonObject, intent: Intent): PaymentState {
   const providerId = textAt(body, "id");
   if (providerId === undefined) return { kind: "processing", codes: { rawCode: "no_id" } };
@@ -120,7 +118,7 @@ function approvalCodes(charge: JsonObject | undefined): ProviderCodes {
   };
 }
 
-/** orchestration.md 4.4. */
+/** By `cvc_check` of the charge. */
 const CVV: Readonly<Record<string, CvvCode>> = {
   pass: "match",
   fail: "no_match",

@@ -4,7 +4,6 @@ import { HOUR_MS, type Provider } from "../../provider.js";
 import { configuredMode } from "../fields.js";
 import { stripeConnector } from "./connector.js";
 
-/** Fields, countries and currencies: orchestration.md 3, api-facts 10.2. */
 export const stripeProvider: Provider = {
   formula: {
     id: "stripe-card",

@@ -11,7 +11,7 @@ export const API_VERSION = "2026-10-28.endive";
 const METADATA: MetadataLimits = { pairs: 50, keyLength: 40, valueLength: 500, key: /^[^[\]]+$/ };
 const WITH_CHARGE = { expand: ["latest_charge"] };
 
-/** Builds the calls for one connection. Orchestration.md 5.1. */
+/** Builds the calls for one connection. */
 export class StripeRequests {
   readonly #address: string;
   readonly #context: ConnectorContext;
@@ -133,7 +133,7 @@ function intentPath(providerId: string): string {
   return `/v1/payment_intents/${encodeURIComponent(providerId)}`;
 }
 
-/** orchestration.md 6. */
+/** A 3-D Secure authentication by another server, in Stripe's names. */
 function external3DS(data: ThreeDSData): FormValue {
   return {
     version: data.version,

@@ -1,6 +1,6 @@
 /** Most elements of a key. An RSA key has some twenty, a curve with explicit parameters some thirty. */
-const MOST_ELEMENTS = 64;
-const MOST_DEPTH = 8;
+const MAX_ELEMENTS = 64;
+const MAX_DEPTH = 8;
 
 const CONSTRUCTED = 0x20;
 const LONG_TAG = 0x1f;
@@ -24,7 +24,7 @@ class NotDer extends Error {
  * @throws {Error} for a key that is not DER. BER of indefinite length is rejected, although OpenSSL reads it.
  */
 export function requireBoundedDer(der: Uint8Array, mostBits: number): void {
-  walk(der, { left: MOST_ELEMENTS, mostBits }, 0);
+  walk(der, { left: MAX_ELEMENTS, mostBits }, 0);
 }
 
 interface Bounds {
@@ -33,7 +33,7 @@ interface Bounds {
 }
 
 function walk(bytes: Uint8Array, bounds: Bounds, depth: number): void {
-  if (depth > MOST_DEPTH) throw new RangeError("The key is nested too deep.");
+  if (depth > MAX_DEPTH) throw new RangeError("The key is nested too deep.");
   for (let offset = 0; offset < bytes.length; ) {
     const { tag, content, end } = readElement(bytes, offset);
     bounds.left -= 1;

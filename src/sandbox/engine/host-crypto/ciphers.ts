@@ -11,20 +11,20 @@ import type { JsonObject } from "../../../base/json.js";
 import { bytesOf, optionalWhole, textOf } from "./parameters.js";
 
 /** Most open ciphers of one instance: enough for honest code, few enough to cost nothing. */
-const MOST_OPEN = 64;
+const MAX_OPEN = 64;
 
 /**
  * Most bytes of one call, which keeps it below 0.3 s. The guest splits longer data, except where a mode takes all of it
  * at once (CCM). Modes that encrypt bit by bit or byte by byte, and key wrapping, are slow: 4 MB of ARIA in CFB1 take
  * 18 s.
  */
-const MOST_BYTES = 1024 * 1024;
-const MOST_SLOW_BYTES = 64 * 1024;
-const MOST_CCM_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
+const MAX_SLOW_BYTES = 64 * 1024;
+const MAX_CCM_BYTES = 8 * 1024 * 1024;
 
 function mostBytes(algorithm: string): number {
-  if (/cfb[18]$|wrap/i.test(algorithm)) return MOST_SLOW_BYTES;
-  return /ccm$/i.test(algorithm) ? MOST_CCM_BYTES : MOST_BYTES;
+  if (/cfb[18]$|wrap/i.test(algorithm)) return MAX_SLOW_BYTES;
+  return /ccm$/i.test(algorithm) ? MAX_CCM_BYTES : MAX_BYTES;
 }
 
 interface OpenCipher {
@@ -86,7 +86,7 @@ export class OpenCiphers {
 
   #forgetOldest(): void {
     for (const oldest of this.#open.keys()) {
-      if (this.#open.size <= MOST_OPEN) return;
+      if (this.#open.size <= MAX_OPEN) return;
       this.#open.delete(oldest);
     }
   }

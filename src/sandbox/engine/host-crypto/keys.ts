@@ -12,9 +12,9 @@ import { bytesOf, optionalText, optionalWhole, textOf } from "./parameters.js";
 import { readPem } from "./pem.js";
 
 /** RSA, DSA and Diffie-Hellman numbers of a key that signs or decrypts: 85 ms for the worst key of this size. */
-const MOST_PRIVATE_BITS = 4_096;
+const MAX_PRIVATE_BITS = 4_096;
 /** Those of a key that verifies or encrypts: 2 ms. OpenSSL bounds the exponents of such keys to 64 bits. */
-const MOST_PUBLIC_BITS = 8_192;
+const MAX_PUBLIC_BITS = 8_192;
 
 /** Those of Node.js v16. Others may take seconds for a signature (SLH-DSA: 2.3 s). */
 const KEY_TYPES: readonly (string | undefined)[] = [
@@ -49,25 +49,25 @@ function ofKnownType(key: KeyObject): KeyObject {
     throw new TypeError(`Keys of type ${key.asymmetricKeyType} are not supported here.`);
   }
   const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
-  const most = key.type === "private" ? MOST_PRIVATE_BITS : MOST_PUBLIC_BITS;
+  const most = key.type === "private" ? MAX_PRIVATE_BITS : MAX_PUBLIC_BITS;
   if (modulusLength > most) throw new RangeError(`A key may have numbers of at most ${most} bits here.`);
   return key;
 }
 
 function privateKey(spec: JsonObject): KeyObject {
-  if (isJsonObject(spec.jwk)) return createPrivateKey({ key: jsonWebKey(spec.jwk, MOST_PRIVATE_BITS), format: "jwk" });
+  if (isJsonObject(spec.jwk)) return createPrivateKey({ key: jsonWebKey(spec.jwk, MAX_PRIVATE_BITS), format: "jwk" });
   if (spec.der === undefined) return createPrivateKey(pemOf(spec, "private"));
   const type = oneOf(spec, "derType", ["pkcs1", "pkcs8", "sec1"] as const) ?? "pkcs8";
-  return createPrivateKey({ key: derOf(spec, MOST_PRIVATE_BITS), format: "der", type });
+  return createPrivateKey({ key: derOf(spec, MAX_PRIVATE_BITS), format: "der", type });
 }
 
 /** For a private key, Node derives the public one. */
 function publicKey(spec: JsonObject): KeyObject {
-  if (isJsonObject(spec.jwk)) return createPublicKey({ key: jsonWebKey(spec.jwk, MOST_PUBLIC_BITS), format: "jwk" });
+  if (isJsonObject(spec.jwk)) return createPublicKey({ key: jsonWebKey(spec.jwk, MAX_PUBLIC_BITS), format: "jwk" });
   if (spec.der === undefined) return createPublicKey(pemOf(spec, "public"));
   const type = oneOf(spec, "derType", ["pkcs1", "spki", "pkcs8", "sec1"] as const) ?? "spki";
   if (type === "pkcs8" || type === "sec1") return createPublicKey(privateKey(spec));
-  return createPublicKey({ key: derOf(spec, MOST_PUBLIC_BITS), format: "der", type });
+  return createPublicKey({ key: derOf(spec, MAX_PUBLIC_BITS), format: "der", type });
 }
 
 function derOf(spec: JsonObject, mostBits: number): Buffer {
@@ -81,7 +81,7 @@ function pemOf(spec: JsonObject, role: "private" | "public"): string {
   const block = readPem(textOf(spec, "pem"), role);
   // Reading a certificate computes nothing. It has more than numbers, so its key is checked after reading.
   if (block.label !== "CERTIFICATE") {
-    requireBoundedDer(block.der, block.isPrivate ? MOST_PRIVATE_BITS : MOST_PUBLIC_BITS);
+    requireBoundedDer(block.der, block.isPrivate ? MAX_PRIVATE_BITS : MAX_PUBLIC_BITS);
   }
   return block.text;
 }

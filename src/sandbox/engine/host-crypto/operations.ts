@@ -35,7 +35,7 @@ export interface CryptoSession {
 type Operation = (parameters: JsonObject, data: Uint8Array, session: CryptoSession) => Uint8Array | string;
 
 /** Longest output of a hash with variable length (SHAKE): 5 ms. */
-const MOST_HASH_BYTES = 1024 * 1024;
+const MAX_HASH_BYTES = 1024 * 1024;
 
 const operations: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["names", (parameters) => JSON.stringify(names(textOf(parameters, "of")))],
@@ -88,7 +88,7 @@ function names(of: string): string[] {
 }
 
 function hashOf(parameters: JsonObject) {
-  const outputLength = optionalWhole(parameters, "outputLength", 0, MOST_HASH_BYTES);
+  const outputLength = optionalWhole(parameters, "outputLength", 0, MAX_HASH_BYTES);
   return createHash(textOf(parameters, "algorithm"), outputLength === undefined ? {} : { outputLength });
 }
 

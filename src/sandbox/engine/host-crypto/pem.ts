@@ -1,5 +1,5 @@
 /** Longest text that is searched for a key: a chain of certificates has some 10 KB. */
-const MOST_CHARACTERS = 64 * 1024;
+const MAX_CHARACTERS = 64 * 1024;
 
 /** By the order in which Node looks for them, wherever in the text they are. */
 const PRIVATE_LABELS = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY"] as const;
@@ -20,7 +20,7 @@ export interface PemBlock {
  * that.
  */
 export function readPem(text: string, role: "private" | "public"): PemBlock {
-  if (text.length > MOST_CHARACTERS) throw new RangeError(`A key may have at most ${MOST_CHARACTERS} characters.`);
+  if (text.length > MAX_CHARACTERS) throw new RangeError(`A key may have at most ${MAX_CHARACTERS} characters.`);
   if (text.includes("ENCRYPTED")) throw new Error("Keys with a passphrase are not supported here.");
   for (const label of role === "private" ? PRIVATE_LABELS : PUBLIC_LABELS) {
     const content = between(text, `-----BEGIN ${label}-----`, `-----END ${label}-----`);

@@ -4,14 +4,14 @@ import { longText, numberOf, numeral } from "./arguments.js";
 import { type Formatter, type FormatterKind, formatters, isFormatterKind } from "./formatters.js";
 import { localeParts } from "./locale-parts.js";
 
-const MOST_REQUEST_CHARACTERS = 256 * 1024;
-const MOST_LOCALES = 20;
-const MOST_LOCALE_CHARACTERS = 255;
-const MOST_OPTIONS = 40;
-const MOST_OPTION_CHARACTERS = 255;
+const MAX_REQUEST_CHARACTERS = 256 * 1024;
+const MAX_LOCALES = 20;
+const MAX_LOCALE_CHARACTERS = 255;
+const MAX_OPTIONS = 40;
+const MAX_OPTION_CHARACTERS = 255;
 
 /** Formatters of one run that are kept for reuse: creating one takes 0.1 ms, using it 0.01 ms. */
-const MOST_KEPT = 16;
+const MAX_KEPT = 16;
 
 /** Node's `Intl` for one instance. */
 export class HostIntl {
@@ -29,7 +29,7 @@ export class HostIntl {
    */
   call(request: string): string {
     try {
-      if (request.length > MOST_REQUEST_CHARACTERS) throw new RangeError("The text is too long.");
+      if (request.length > MAX_REQUEST_CHARACTERS) throw new RangeError("The text is too long.");
       return `=${JSON.stringify(this.#run(object(parseJson(Buffer.from(request)))) ?? null)}`;
     } catch (error) {
       const { name, message }: { name?: unknown; message?: unknown } = Object(error);
@@ -65,7 +65,7 @@ export class HostIntl {
     this.#kept.delete(key);
     this.#kept.set(key, found);
     for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= MOST_KEPT) break;
+      if (this.#kept.size <= MAX_KEPT) break;
       this.#kept.delete(oldest);
     }
     return found;
@@ -93,7 +93,7 @@ function runStatic(method: string, locales: string[], args: readonly Json[]): un
     case "supportedValuesOf":
       return Intl.supportedValuesOf(oneOf(text(args[0], 40), valueKeys));
     case "Locale":
-      return localeParts(text(args[0], MOST_LOCALE_CHARACTERS), optionsOf(args[1]));
+      return localeParts(text(args[0], MAX_LOCALE_CHARACTERS), optionsOf(args[1]));
     default:
       throw new TypeError(`Intl.${method} is not a function`);
   }
@@ -106,17 +106,17 @@ function inUtc(options: JsonObject): JsonObject {
 
 function localesOf(value: Json | undefined): string[] {
   const given =
-    value === undefined || value === null ? [] : typeof value === "string" ? [value] : list(value, MOST_LOCALES);
-  const locales = given.map((locale) => text(locale, MOST_LOCALE_CHARACTERS));
+    value === undefined || value === null ? [] : typeof value === "string" ? [value] : list(value, MAX_LOCALES);
+  const locales = given.map((locale) => text(locale, MAX_LOCALE_CHARACTERS));
   return locales.length > 0 ? locales : ["en-US"];
 }
 
 function optionsOf(value: Json | undefined): JsonObject {
   if (!isJsonObject(value)) return {};
   const entries = Object.entries(value);
-  if (entries.length > MOST_OPTIONS) throw new RangeError("There are too many options.");
+  if (entries.length > MAX_OPTIONS) throw new RangeError("There are too many options.");
   for (const [name, option] of entries) {
-    if (typeof option === "object" || (typeof option === "string" && option.length > MOST_OPTION_CHARACTERS)) {
+    if (typeof option === "object" || (typeof option === "string" && option.length > MAX_OPTION_CHARACTERS)) {
       throw new RangeError(`Value out of range for the option ${name.slice(0, 100)}`);
     }
   }

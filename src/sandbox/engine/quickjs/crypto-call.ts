@@ -2,7 +2,7 @@ import { object, parseJson } from "../../wire/shape.js";
 import { type CryptoSession, runCrypto } from "../host-crypto/operations.js";
 
 /** Larger data would hold the thread for too long: hashing this much takes 0.3 s. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Bytes, or text after "=", or the message of an error after "!": what guest/crypto/host-crypto.ts expects. */
 export function cryptoCall(
@@ -12,7 +12,7 @@ export function cryptoCall(
   session: CryptoSession,
 ): Uint8Array | string {
   try {
-    if (data.length > MOST_BYTES) throw new RangeError("The data is too large.");
+    if (data.length > MAX_BYTES) throw new RangeError("The data is too large.");
     const result = runCrypto(operation, object(parseJson(Buffer.from(parameters))), data, session);
     return typeof result === "string" ? `=${result}` : result;
   } catch (error) {

@@ -50,7 +50,7 @@ export const hostFunctionNames = [
 type HostFunctionName = (typeof hostFunctionNames)[number];
 
 /** Longest text that is copied out of an instance. Longer texts count as empty. */
-const MOST_CHARACTERS = 16 * 1024 * 1024;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * Registers the functions in a fresh or restored instance. None of them throws: the engine's message for an internal
@@ -102,7 +102,7 @@ export function registerHostFunctions(vm: QuickJS, { run, native }: HostFunction
 }
 
 function text(handle: JSValueHandle | undefined): string {
-  return handle?.isString && handle.length <= MOST_CHARACTERS ? handle.toString() : "";
+  return handle?.isString && handle.length <= MAX_CHARACTERS ? handle.toString() : "";
 }
 
 function whole(handle: JSValueHandle | undefined): number {

@@ -6,7 +6,7 @@ import { zlibCall } from "../host-zlib.js";
 import { cryptoCall } from "./crypto-call.js";
 import type { NativeCalls } from "./host-functions.js";
 
-const MOST_RANDOM_BYTES = 65_536;
+const MAX_RANDOM_BYTES = 65_536;
 
 export interface NativeParts {
   readonly isInterrupted: () => boolean;
@@ -30,7 +30,7 @@ export class NativeFunctions implements NativeCalls {
   }
 
   random(bytes: number): Uint8Array {
-    return randomBytes(Math.min(Math.max(bytes, 0), MOST_RANDOM_BYTES));
+    return randomBytes(Math.min(Math.max(bytes, 0), MAX_RANDOM_BYTES));
   }
 
   crypto(operation: string, parameters: string, data: Uint8Array): Uint8Array | string {

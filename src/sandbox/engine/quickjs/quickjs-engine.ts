@@ -3,14 +3,14 @@ import { EvalFlags, JSException, type JSValueHandle, QuickJS } from "quickjs-was
 import { defaultLimits, type RunLimits } from "../../limits.js";
 import type { CompileProblem } from "../../run.js";
 import { SOURCE_NAME, wrapped } from "../../source-position.js";
-import type { Engine, Start } from "../engine.js";
-import { withoutRun } from "./build-world.js";
+import type { Engine, StartResult } from "../engine.js";
+import { withoutRun } from "./build-guest-image.js";
+import { engineOptions, type GuestImage, readPackage } from "./guest-image.js";
 import { registerHostFunctions } from "./host-functions.js";
 import { moduleSource } from "./module-loader.js";
 import { NativeFunctions } from "./native-functions.js";
 import { Interrupt, QuickJsInstance, reasonOf } from "./quickjs-instance.js";
 import { isModuleSyntax, problemOf } from "./source.js";
-import { engineOptions, readPackage, type World } from "./world.js";
 
 /** Delay after which the current run has most likely ended: restoring takes 3 ms of its thread. */
 const SPARE_AFTER_MS = 20;
@@ -26,16 +26,16 @@ interface Blank {
 
 /** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */
 export class QuickJsEngine implements Engine {
-  readonly #world: World;
+  readonly #world: GuestImage;
   /** Restored in advance for the next run: restoring is most of a cold start. */
   #spare: Blank | undefined;
   #isPreparing = false;
 
-  constructor(world: World) {
+  constructor(world: GuestImage) {
     this.#world = world;
   }
 
-  async start(code: string, limits: RunLimits): Promise<Start> {
+  async start(code: string, limits: RunLimits): Promise<StartResult> {
     const { vm, interrupt, native, memoryBytes } = await this.#blank(limits.memoryBytes);
     const { load, call, deliver, fire } = this.#world.entries;
     const entries = {

@@ -5,9 +5,9 @@ import { readGuestError } from "../../wire/report.js";
 import { object, parseJson } from "../../wire/shape.js";
 import type { EngineFailure, EngineResult, EngineRun, Instance } from "../engine.js";
 import { ActiveRun, type Outcome } from "./active-run.js";
+import type { GuestEntry } from "./guest-image.js";
 import type { RunFunctions } from "./host-functions.js";
 import type { NativeFunctions } from "./native-functions.js";
-import type { GuestEntry } from "./world.js";
 
 /** Time for microtasks that code left behind after its answer, in milliseconds. */
 const AFTERMATH_MS = 50;

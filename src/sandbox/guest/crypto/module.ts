@@ -149,8 +149,8 @@ function randomFunctions(crypto: HostCrypto) {
   const randomFillSync = <T extends ArrayBufferView>(target: T, offset = 0, size?: number): T => {
     const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
     const end = size === undefined ? bytes.length : offset + size;
-    for (let start = offset; start < end; start += MOST_RANDOM) {
-      bytes.set(crypto.random(Math.min(MOST_RANDOM, end - start)), start);
+    for (let start = offset; start < end; start += MAX_RANDOM) {
+      bytes.set(crypto.random(Math.min(MAX_RANDOM, end - start)), start);
     }
     return target;
   };
@@ -182,12 +182,12 @@ function generateKeyPair(crypto: HostCrypto, type: unknown, options: unknown) {
 }
 
 /** Browsers' limit for one draw, and more than enough here. */
-const MOST_RANDOM = 65_536;
+const MAX_RANDOM = 65_536;
 
 function byteCount(size: unknown): number {
   const count = Number(size);
-  if (Number.isInteger(count) && count >= 0 && count <= MOST_RANDOM) return count;
-  throw new RangeError(`The value of "size" is out of range. It must be >= 0 && <= ${MOST_RANDOM}.`);
+  if (Number.isInteger(count) && count >= 0 && count <= MAX_RANDOM) return count;
+  throw new RangeError(`The value of "size" is out of range. It must be >= 0 && <= ${MAX_RANDOM}.`);
 }
 
 /** Node's two forms: with a callback the result comes later, without it at once. */

@@ -2,7 +2,7 @@ import type { Host } from "../host.js";
 import { parseJson, writeJson } from "../intrinsics.js";
 
 /** The worker compares at most this many characters. */
-const MOST_COMPARED_CHARACTERS = 4_096;
+const MAX_COMPARED_CHARACTERS = 4_096;
 
 export interface IntlRequest {
   readonly kind: string;
@@ -32,9 +32,9 @@ export class HostIntl {
   /** Compares longer texts by their beginning, then by their characters. */
   compare(locales: unknown, options: unknown, a: string, b: string): number {
     if (a === b) return 0;
-    const args = [a.slice(0, MOST_COMPARED_CHARACTERS), b.slice(0, MOST_COMPARED_CHARACTERS)];
+    const args = [a.slice(0, MAX_COMPARED_CHARACTERS), b.slice(0, MAX_COMPARED_CHARACTERS)];
     const order = Number(this.call({ kind: "Collator", method: "compare", locales, options, args }));
-    const isCut = Math.max(a.length, b.length) > MOST_COMPARED_CHARACTERS;
+    const isCut = Math.max(a.length, b.length) > MAX_COMPARED_CHARACTERS;
     return order !== 0 || !isCut ? order : a < b ? -1 : 1;
   }
 }

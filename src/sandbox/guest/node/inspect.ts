@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 
 /** Limits of the output. Node's own figures, except for properties, of which Node shows all. */
 const DEPTH = 2;
-const MOST_ITEMS = 100;
-const MOST_TEXT = 10_000;
+const MAX_ITEMS = 100;
+const MAX_TEXT = 10_000;
 const LINE = 72;
 
 /** Formats a value much like Node's util.inspect. Its cost is bounded for any value. */
@@ -100,7 +100,7 @@ class Inspection {
 
   #parts(value: object, level: number): string[] {
     if (Array.isArray(value))
-      return this.#some(value.slice(0, MOST_ITEMS), value.length, (item) => this.show(item, level + 1));
+      return this.#some(value.slice(0, MAX_ITEMS), value.length, (item) => this.show(item, level + 1));
     if (value instanceof Set)
       return this.#some(first(value.values()), value.size, (item) => this.show(item, level + 1));
     if (value instanceof Map) {
@@ -110,7 +110,7 @@ class Inspection {
     }
     const keys = Object.keys(value);
     return this.#some(
-      keys.slice(0, MOST_ITEMS),
+      keys.slice(0, MAX_ITEMS),
       keys.length,
       (key) => `${keyText(key)}: ${this.#property(value, key, level)}`,
     );
@@ -139,7 +139,7 @@ class Inspection {
 
 function first<T>(values: Iterator<T>): T[] {
   const some: T[] = [];
-  for (let next = values.next(); !next.done && some.length < MOST_ITEMS; next = values.next()) some.push(next.value);
+  for (let next = values.next(); !next.done && some.length < MAX_ITEMS; next = values.next()) some.push(next.value);
   return some;
 }
 
@@ -197,5 +197,5 @@ function quoted(text: string): string {
 }
 
 function cut(text: string): string {
-  return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}... ${text.length - MOST_TEXT} more characters` : text;
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}... ${text.length - MAX_TEXT} more characters` : text;
 }

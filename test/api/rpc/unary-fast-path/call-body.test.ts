@@ -3,14 +3,17 @@ import type { RequestListener } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CONNECTION_LIMITS } from "../../../../src/api/connection/connection-limits.js";
-import { createOnePort, type OnePort } from "../../../../src/api/connection/one-port.js";
+import {
+  createMultiProtocolServer,
+  type MultiProtocolServer,
+} from "../../../../src/api/connection/multi-protocol-server.js";
 import { callBodyOf } from "../../../../src/api/rpc/unary-fast-path/call-body.js";
 import { BodyTooLarge, collectBody } from "../../../../src/memory/collect-body.js";
 import { UNLIMITED_MEMORY } from "../../../../src/memory/memory-lease.js";
 
-const MOST_BYTES = 1_000;
+const MAX_BYTES = 1_000;
 
-let port: OnePort;
+let port: MultiProtocolServer;
 let session: ClientHttp2Session;
 /** Resolves when the server has the headers of the next request. */
 let headersArrived: PromiseWithResolvers<void>;
@@ -20,7 +23,7 @@ const listener: RequestListener = async (request, response) => {
   headersArrived.resolve();
   const { stream, announced, hasArrived = false } = await callBodyOf(request);
   try {
-    const limits = { maxBytes: MOST_BYTES, announced, hasArrived };
+    const limits = { maxBytes: MAX_BYTES, announced, hasArrived };
     const { length } = await collectBody(stream, UNLIMITED_MEMORY, limits);
     response.end(`${length} ${hasArrived ? "at once" : "as a stream"}`);
   } catch (error) {
@@ -30,7 +33,7 @@ const listener: RequestListener = async (request, response) => {
 
 beforeEach(async () => {
   headersArrived = Promise.withResolvers();
-  port = createOnePort(listener, CONNECTION_LIMITS, undefined);
+  port = createMultiProtocolServer(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
@@ -81,6 +84,6 @@ it("reads a request without a body", async () => {
 
 it("refuses a message that is larger than its limit", async () => {
   const stream = post();
-  stream.end(Buffer.alloc(MOST_BYTES + 1));
+  stream.end(Buffer.alloc(MAX_BYTES + 1));
   expect(await textOf(stream)).toBe("too large");
 });

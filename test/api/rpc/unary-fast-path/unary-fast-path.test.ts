@@ -6,7 +6,10 @@ import { afterEach, expect, it } from "vitest";
 import { GetTokenRequestSchema, TokenSchema, TokenService } from "../../../../gen/cloakroom/v1/tokens_pb.js";
 import { createVisits } from "../../../../src/api/browser/visits.js";
 import { CONNECTION_LIMITS } from "../../../../src/api/connection/connection-limits.js";
-import { createOnePort, type OnePort } from "../../../../src/api/connection/one-port.js";
+import {
+  createMultiProtocolServer,
+  type MultiProtocolServer,
+} from "../../../../src/api/connection/multi-protocol-server.js";
 import type { Observation } from "../../../../src/api/observation/observation.js";
 import type { Answer, Pipeline } from "../../../../src/api/pipeline/pipeline.js";
 import { createUnaryFastPath } from "../../../../src/api/rpc/unary-fast-path/unary-fast-path.js";
@@ -14,9 +17,9 @@ import { Fault } from "../../../../src/base/fault.js";
 import { withMemory } from "../../../support/memory.js";
 
 /** Milliseconds. */
-const LONGEST_DEADLINE = 50;
+const MAX_DEADLINE_LENGTH = 50;
 
-let port: OnePort;
+let port: MultiProtocolServer;
 let session: ClientHttp2Session;
 afterEach(() => {
   session.destroy();
@@ -45,14 +48,14 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
   const fastPath = createUnaryFastPath(
     [pipeline],
-    { messageBytes: 1_000, timeoutMs: LONGEST_DEADLINE },
+    { messageBytes: 1_000, timeoutMs: MAX_DEADLINE_LENGTH },
     { observe: () => observation, visits, begin: async () => {} },
   );
   const listener: RequestListener = (request, response) => {
     withMemory(request, response);
     fastPath(request, response);
   };
-  port = createOnePort(listener, CONNECTION_LIMITS, undefined);
+  port = createMultiProtocolServer(listener, CONNECTION_LIMITS, undefined);
   port.server.listen(0, "127.0.0.1");
   await once(port.server, "listening");
   session = connect(`http://127.0.0.1:${Object(port.server.address()).port}`);
@@ -76,7 +79,7 @@ function answerOf(message: Message): Answer {
 /** A method that runs longer than the longest deadline unless it is aborted. */
 const slow: Pipeline["run"] = ({ head: { signal } }) =>
   new Promise((resolve, reject) => {
-    const end = setTimeout(() => resolve(answerOf(create(TokenSchema))), 4 * LONGEST_DEADLINE);
+    const end = setTimeout(() => resolve(answerOf(create(TokenSchema))), 4 * MAX_DEADLINE_LENGTH);
     signal.addEventListener("abort", () => {
       clearTimeout(end);
       reject(signal.reason);

@@ -9,7 +9,7 @@ import { csvOf } from "./csv.js";
 import type { requestOf } from "./log-filters.js";
 
 /** Rows of one export. `cloakroom logs` exports any number. */
-const MOST_ROWS = 10_000;
+const MAX_ROWS = 10_000;
 
 /** Saves the rows that the filters match as a CSV file. */
 export function ExportRows({ request }: { request: ReturnType<typeof requestOf> }) {
@@ -28,8 +28,8 @@ export function ExportRows({ request }: { request: ReturnType<typeof requestOf> 
       found.push(...page.data);
       start = page.pagination?.next;
       setRows(found.length);
-    } while (start !== undefined && found.length < MOST_ROWS);
-    save(found.slice(0, MOST_ROWS));
+    } while (start !== undefined && found.length < MAX_ROWS);
+    save(found.slice(0, MAX_ROWS));
   };
   const run = () => {
     setProblem(undefined);

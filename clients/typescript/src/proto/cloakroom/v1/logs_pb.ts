@@ -73,7 +73,7 @@ export type Log = Message<"cloakroom.v1.Log"> & {
   keyId?: string | undefined;
 
   /**
-   * The client's address, or its network, if CLOAKROOM_LOG_ADDRESSES keeps it.
+   * The client's address, or its network, if CLOAKROOM_AUDIT_CLIENT_ADDRESSES keeps it.
    *
    * @generated from field: optional string source_ip = 11;
    */

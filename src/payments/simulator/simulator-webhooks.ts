@@ -3,10 +3,10 @@ import type { Database } from "../../store/database.js";
 import { readConnection } from "../../store/payments/connections.js";
 import { readPayment } from "../../store/payments/payments.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { uuidFrom, writeAddress } from "../addresses.js";
 import { connectionOf } from "../connection.js";
 import { fieldOf } from "../connectors/fields.js";
 import { openPayment } from "../payment.js";
+import { encodeSignedPath, uuidFrom } from "../signed-path.js";
 import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
 
@@ -32,7 +32,7 @@ export interface PostParts {
  * The simulator's webhooks. They are signed, verified and applied like those of any service, and may be lost like
  * those: a webhook not sent before the server stops is replaced by a look-up.
  */
-export class SimulatorPost {
+export class SimulatorWebhooks {
   readonly #parts: PostParts;
   readonly #waiting = new Set<NodeJS.Timeout>();
 
@@ -68,7 +68,7 @@ export class SimulatorPost {
     const secret = connection && fieldOf(connection, "webhook_secret");
     if (!connection || secret === undefined) return;
     const delivery = writeSimulatorWebhook(secret, newUuid(), reference);
-    const address = writeAddress(keys, "payment-webhook", tenantId, connection.id);
+    const address = encodeSignedPath(keys, "payment-webhook", tenantId, connection.id);
     for (let time = 0; time < times; time += 1) await deliver(address, delivery);
   }
 }

@@ -3,9 +3,9 @@ import type { TenantKeySource } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { type LogFilter, type LogRow, listLogRows } from "../store/audit/log-listing.js";
 import type { Database } from "../store/database.js";
-import { OPERATOR } from "./audit-context.js";
+import { OPERATOR_CONTEXT } from "./audit-context.js";
 import { isOwnEntry, readChain } from "./chain.js";
-import { ALL, logEntry } from "./log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "./log-entry.js";
 import { sealedUntil } from "./seal-log.js";
 
 /** Rows read at a time. */
@@ -32,12 +32,12 @@ export interface LogProof {
   readonly keptFrom: Date | undefined;
 }
 
-export interface AskParts {
+export interface LogSearchDeps {
   readonly database: Database;
   readonly keyring: TenantKeySource;
 }
 
-export interface Question {
+export interface LogSearch {
   readonly filter: LogFilter;
   /** Which of the matching rows count. */
   readonly isWanted: (row: LogRow) => boolean;
@@ -51,10 +51,10 @@ export interface Question {
  * Reads rows of a tenant's log for the operator. The log gets a row about it, as about every access to it
  * (PCI DSS 10.2.1.3), unless nothing was found.
  */
-export async function queryLog(
-  { database, keyring }: AskParts,
+export async function searchLog(
+  { database, keyring }: LogSearchDeps,
   tenantId: TenantId,
-  question: Question,
+  question: LogSearch,
 ): Promise<LogQueryResult> {
   const { filter, isWanted, limit, remark } = question;
   const keys = await keyring.of(tenantId);
@@ -79,7 +79,7 @@ export async function queryLog(
   }
   if (rows.length > 0) {
     await database.bulk.run(tenantId, "unguarded", async (tx) =>
-      writeLog(tx, logEntry(undefined, "log", ALL, "read", { remark, context: OPERATOR })),
+      writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT })),
     );
   }
   return { rows: rows.slice(0, limit), hasMore: rows.length > limit, standing };

@@ -6,17 +6,17 @@ import {
   readSimulatorPayment,
   updateSimulatorPayment,
 } from "../../store/payments/simulator-payments.js";
-import { type Page, readPage, writePage } from "./ledger.js";
+import { readPage, type SimulatedPayment, writePage } from "./ledger.js";
 
 /** The simulator's books, in the database: they outlive the process, so reconciliation can look payments up. */
-export class Books {
+export class SimulatorStore {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  async find(tenantId: TenantId, reference: string): Promise<Page | undefined> {
+  async find(tenantId: TenantId, reference: string): Promise<SimulatedPayment | undefined> {
     const row = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
       tx.query(readSimulatorPayment, reference),
     );
@@ -24,7 +24,7 @@ export class Books {
   }
 
   /** Opens a page unless there is one. Returns the existing or new page. */
-  async open(tenantId: TenantId, reference: string, page: Page): Promise<Page> {
+  async open(tenantId: TenantId, reference: string, page: SimulatedPayment): Promise<SimulatedPayment> {
     const isNew = await this.#database.ordinary.run(tenantId, "unguarded", (tx) =>
       tx.query(insertSimulatorPayment, { reference, ledger: writePage(page) }),
     );
@@ -32,7 +32,11 @@ export class Books {
   }
 
   /** Changes a page. `change` returns undefined to leave it as it is. Returns the page afterwards. */
-  change(tenantId: TenantId, reference: string, change: (page: Page) => Page | undefined): Promise<Page | undefined> {
+  change(
+    tenantId: TenantId,
+    reference: string,
+    change: (page: SimulatedPayment) => SimulatedPayment | undefined,
+  ): Promise<SimulatedPayment | undefined> {
     return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const row = await lockSimulatorPayment(tx, reference);
       if (!row) return undefined;

@@ -1,7 +1,7 @@
 import { CompileFlags, QuickJS } from "quickjs-wasi";
+import { type EntryTokens, engineOptions, type guestEntries, readModules } from "./guest-image.js";
 import { hostFunctionNames, registerHostFunctions } from "./host-functions.js";
 import { NativeFunctions } from "./native-functions.js";
-import { type EntryTokens, engineOptions, type guestEntries, readModules } from "./world.js";
 
 export interface BuiltWorld {
   readonly snapshot: Uint8Array;
@@ -15,7 +15,7 @@ export interface BuiltWorld {
  * @param guest a script whose value is the function that builds the world.
  * @param packages scripts whose value is the function around a package, by name.
  */
-export async function buildWorld(
+export async function buildGuestImage(
   directory: string,
   guest: string,
   packages: ReadonlyMap<string, string>,

@@ -3,7 +3,7 @@ import { policy as policyOption } from "../../gen/cloakroom/v1/options_pb.js";
 import { isRole, type Role } from "../access/role.js";
 
 /** Which members may call a method. */
-export interface RoleCell {
+export interface MethodRoles {
   /** Empty: only keys may. */
   readonly roles: readonly Role[];
   /** People also need a second factor. */
@@ -11,7 +11,7 @@ export interface RoleCell {
 }
 
 /** The method's cell in the table of operations and roles. @throws {Error} for a method without one. */
-export function roleCellOf(desc: DescMethod): RoleCell {
+export function methodRolesOf(desc: DescMethod): MethodRoles {
   const { roles, secondFactor } = getOption(desc, policyOption);
   const names = roles.split(" ").filter((name) => name !== "");
   if (names.length === 0) throw new Error(`${operationOf(desc)} says in its policy which roles may call it, or none`);
@@ -22,7 +22,7 @@ export function roleCellOf(desc: DescMethod): RoleCell {
 /** The operations that members of a role may call, as Service/Method, also those that need a second factor. */
 export function operationsOf(role: string, services: readonly DescService[]): readonly string[] {
   const methods = services.flatMap((service) => service.methods);
-  const allowed = methods.filter((method) => roleCellOf(method).roles.some((name) => name === role));
+  const allowed = methods.filter((method) => methodRolesOf(method).roles.some((name) => name === role));
   return allowed.map(operationOf);
 }
 

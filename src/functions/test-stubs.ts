@@ -9,7 +9,7 @@ import {
 } from "../sandbox/host-calls.js";
 
 /** Replaces the outside world in a test run. */
-export interface TestOutside {
+export interface TestStubs {
   /** Requests without a prepared answer go to their destination. */
   readonly network: boolean;
   readonly fetch: readonly TestFetch[];
@@ -43,17 +43,17 @@ export interface TestedCall {
 }
 
 /** Number of calls that the result lists. */
-const MOST_CALLS = 100;
+const MAX_CALLS = 100;
 
 /** Answers the host calls of a test run, and records them. */
-export class TestHosts {
+export class StubbedHostCalls {
   readonly calls: TestedCall[] = [];
-  readonly #outside: TestOutside;
+  readonly #outside: TestStubs;
   readonly #network: HostCalls["fetch"];
   readonly #askedOfBt = new Map<string, number>();
 
   /** @param network makes real requests, under the rules for all tenants' code. */
-  constructor(outside: TestOutside, network: HostCalls["fetch"]) {
+  constructor(outside: TestStubs, network: HostCalls["fetch"]) {
     this.#outside = outside;
     this.#network = network;
   }
@@ -104,7 +104,7 @@ export class TestHosts {
   }
 
   #note(call: TestedCall): void {
-    if (this.calls.length < MOST_CALLS) this.calls.push(call);
+    if (this.calls.length < MAX_CALLS) this.calls.push(call);
   }
 }
 

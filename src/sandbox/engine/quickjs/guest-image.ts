@@ -17,7 +17,7 @@ export type GuestEntry = (typeof guestEntries)[number];
 export type EntryTokens = Readonly<Record<GuestEntry, number>>;
 
 /** The built guest world, read once per process and shared by its threads without copying. */
-export interface World {
+export interface GuestImage {
   readonly modules: EngineModules;
   readonly snapshot: Snapshot;
   readonly entries: EntryTokens;
@@ -57,7 +57,7 @@ export async function readModules(directory: string): Promise<EngineModules> {
 }
 
 /** Reads the output of scripts/bundle-sandbox.ts. */
-export async function readWorld(directory: string): Promise<World> {
+export async function readGuestImage(directory: string): Promise<GuestImage> {
   const { memory, ...rest } = QuickJS.deserializeSnapshot(readFileSync(join(directory, "snapshot.bin")));
   const packages = join(directory, "packages");
   return {
@@ -69,7 +69,7 @@ export async function readWorld(directory: string): Promise<World> {
 }
 
 /** The bytecode of a package, read on demand because all of them together take 20 MB. */
-export function readPackage({ packages }: World, name: string): Uint8Array | undefined {
+export function readPackage({ packages }: GuestImage, name: string): Uint8Array | undefined {
   const file = packages.get(name);
   return file === undefined ? undefined : readFileSync(file);
 }

@@ -1,21 +1,21 @@
 import type { TenantId } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { insertSeal, moveChainEnd } from "../store/audit/audit-seals.js";
+import { insertSeal, moveChainHead } from "../store/audit/audit-seals.js";
 import {
-  countSetAside,
-  lockSetBack,
-  planSetBack,
+  countSuperseded,
+  lockRewind,
+  markRowsSuperseded,
+  planRewind,
+  type Rewind,
   readLogClosing,
   reopenLog,
-  type SetBack,
-  setRowsAside,
 } from "../store/audit/log-clock.js";
 import { MINUTE_MS } from "../store/jobs/due.js";
 import { nextPlace } from "./attestations.js";
-import { ChainConflict, readChain, signEnd, signMark } from "./chain.js";
+import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
-import { ALL, logEntry } from "./log-entry.js";
+import { ANY_ENTITY_ID, logEntry } from "./log-entry.js";
 import { type SealParts, sealClosed } from "./seal-log.js";
 import { lastSignedOf, signSeals } from "./sign-seals.js";
 
@@ -42,7 +42,7 @@ export type SetBackOutcome =
  * entry of the chain records since when. Only the database's clock counts, and only minutes that have not begun by it
  * are touched: the past cannot be reopened. Any process can interrupt and repeat it at any point.
  */
-export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
+export async function rewindLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
   const { database, keyring, history = new ChainHistory() } = given;
   const parts = { ...given, history };
   const run = database.bulk;
@@ -53,9 +53,9 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
   const present = new Date(Math.floor(closing.now.getTime() / MINUTE_MS) * MINUTE_MS);
   // An interrupted attempt has set rows aside from an earlier minute on, and no row was written since.
   const wish = { to: present, earliest: new Date(closing.now.getTime() - BEGUN_WITHIN_MS), closedUntil };
-  const to = await run.run(tenantId, "unguarded", (tx) => tx.query(planSetBack, wish));
+  const to = await run.run(tenantId, "unguarded", (tx) => tx.query(planRewind, wish));
   if (!to) return { kind: "overtaken" };
-  const plan: SetBack = { to, closedUntil };
+  const plan: Rewind = { to, closedUntil };
 
   // A crash between closing and sealing leaves closed minutes without seals.
   const sealed = await sealClosed(parts, tenantId, { until: closedUntil });
@@ -69,8 +69,8 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
     let moved = BATCH;
     while (moved >= BATCH) {
       moved = await run.run(tenantId, "unguarded", async (tx) => {
-        if (!(await tx.query(lockSetBack, plan))) throw new ChainConflict();
-        return tx.query(setRowsAside, { ...range, limit: BATCH });
+        if (!(await tx.query(lockRewind, plan))) throw new ChainConflict();
+        return tx.query(markRowsSuperseded, { ...range, limit: BATCH });
       });
     }
     const rows = await run.run(tenantId, "unguarded", async (tx) => {
@@ -78,16 +78,16 @@ export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<
       const { stored, end } = found;
       if (stored?.number !== chain.stored?.number) throw new ChainConflict();
       const before = await lastSignedOf(tx, found);
-      const count = await tx.query(countSetAside, range);
+      const count = await tx.query(countSuperseded, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, tenantId, mark);
       const { keptFrom, attested } = end ?? { keptFrom: undefined, attested: undefined };
       if (!(await tx.query(reopenLog, plan))) throw new ChainConflict();
-      writeLog(tx, logEntry(undefined, "log", ALL, "update", "clock set back"));
+      writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "update", "clock set back"));
       const signed = await signSeals(keys, tenantId, [row], { before, at: tx.now });
       for (const seal of signed) tx.enqueue(insertSeal, seal);
-      const next = signEnd(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
-      if (!(await tx.query(moveChainEnd, { before: stored?.mac, end: next }))) throw new ChainConflict();
+      const next = signHead(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
+      if (!(await tx.query(moveChainHead, { before: stored?.mac, end: next }))) throw new ChainConflict();
       return count;
     });
     history.note(tenantId, number);

@@ -2,7 +2,7 @@
  * Ends a call before its response: its deadline passes, or its caller disconnects. The signal is created on first use:
  * most methods never use it, and an aborted controller costs 20 us.
  */
-export class CallEnd {
+export class CallAbort {
   #reason: unknown;
   #controller: AbortController | undefined;
   #listener: ((reason: unknown) => void) | undefined;

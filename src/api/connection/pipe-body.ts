@@ -10,7 +10,7 @@ import type { Readable } from "node:stream";
  * @throws (as a rejection) if the body is cut off or the reader disconnects. The response is then incomplete and must
  * be destroyed.
  */
-export function passBody(body: Readable, response: ServerResponse, reader: AbortSignal): Promise<void> {
+export function pipeBody(body: Readable, response: ServerResponse, reader: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const resume = () => body.resume();
   const close = () => {

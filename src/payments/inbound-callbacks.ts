@@ -4,17 +4,17 @@ import { readConnection } from "../store/payments/connections.js";
 import { findPaymentByProvider, readPayment } from "../store/payments/payments.js";
 import { listRefundRows } from "../store/payments/refunds.js";
 import { accountFingerprint, trustedLookUp } from "./account-fingerprint.js";
-import { type AddressKind, isAuthenticAddress, readAddress, uuidFrom } from "./addresses.js";
 import { applyFollowUp, applyState } from "./apply.js";
 import { type Connection, connectionOf, openConnection } from "./connection.js";
 import { matchesPendingOperation } from "./ended-operations.js";
-import { afterLookUp, lookUp } from "./look-up.js";
+import { applyLookUp, lookUp } from "./look-up.js";
 import type { LookUpOutcome } from "./outcome.js";
 import { openPayment, type Payment, referenceOf } from "./payment.js";
 import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
-import { afterRefund, refundNamed, withAnotherLookUp } from "./refund-reports.js";
+import { applyRefund, refundNamed, withAnotherLookUp } from "./refund-reports.js";
+import { decodeSignedPath, isAuthenticAddress, type SignedPathKind, uuidFrom } from "./signed-path.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -33,7 +33,7 @@ export interface WebhookEndpoint {
 }
 
 /** Requests from payment services and returning buyers. None is trusted without proof. */
-export class Incoming {
+export class InboundCallbacks {
   readonly #parts: ReconcileParts;
 
   constructor(parts: ReconcileParts) {
@@ -101,7 +101,7 @@ export class Incoming {
       return outcome.kind !== "unknown";
     }
     await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now, refunds) =>
-      heard(afterReport(current, report, now.getTime(), refunds)),
+      heard(applyReport(current, report, now.getTime(), refunds)),
     );
     return true;
   }
@@ -116,7 +116,7 @@ export class Incoming {
 
   #learn(tenantId: TenantId, keys: TenantKeys, id: Uuid, outcome: LookUpOutcome): Promise<Payment | undefined> {
     return changePayment(this.#parts.database, keys, tenantId, id, (current, now, refunds) =>
-      heard(afterLookUp(current, outcome, now.getTime(), refunds)),
+      heard(applyLookUp(current, outcome, now.getTime(), refunds)),
     );
   }
 
@@ -145,8 +145,8 @@ export class Incoming {
     return this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
   }
 
-  async #genuine(address: string, kind: AddressKind) {
-    const presented = readAddress(address);
+  async #genuine(address: string, kind: SignedPathKind) {
+    const presented = decodeSignedPath(address);
     if (!presented) return undefined;
     const keys = await this.#parts.keyring.of(presented.tenantId).catch(() => undefined);
     return keys && isAuthenticAddress(keys, kind, presented) ? { ...presented, keys } : undefined;
@@ -165,7 +165,7 @@ type ReportedOutcome = Exclude<WebhookEvent["report"], { kind: "changed" }>;
  * Applies a report. A capture or void ends only if the report matches the one under way; a refund ends if the report
  * names it.
  */
-export function afterReport(
+export function applyReport(
   current: Payment,
   report: ReportedOutcome,
   now: number,
@@ -188,7 +188,7 @@ export function afterReport(
     case "refund": {
       const refund = refundNamed(refunds, report);
       return refund
-        ? withAnotherLookUp(current, afterRefund(current, refund, report.outcome, now), now)
+        ? withAnotherLookUp(current, applyRefund(current, refund, report.outcome, now), now)
         : { payment: current, moved: false, approved: false };
     }
   }

@@ -7,12 +7,12 @@ import { type CallParts, showReplay } from "./transacting-call.js";
 
 /**
  * The response to a repeat that failed before its handler looked for an earlier request: in reading, validation, or the
- * handler's first checks. The first success is replayed whatever the new body (contract, Idempotency): for example, an
+ * handler's first checks. The first success is replayed whatever the new body (docs/idempotency.md): for example, an
  * expiry that was in the future then may be past now.
  * @throws {Fault} idempotency_in_flight while the earlier request is running; permission_denied if the caller lost the
  * right.
  */
-export async function earlierAnswer<Output extends DescMessage>(
+export async function replayAfterFailure<Output extends DescMessage>(
   output: Output,
   parts: CallParts,
   fault: Fault,

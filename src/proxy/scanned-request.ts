@@ -11,15 +11,15 @@ import type { FindPlaces } from "./splice/place.js";
 import { placesInPath, placesInQuery } from "./splice/url.js";
 
 /** The part of a request before the body. References in it are replaced in place. */
-export interface DraftHead {
+export interface ScannedHead {
   path: string;
   query: string;
   readonly headers: HeaderPair[];
 }
 
 /** A request in progress: the parts that were read, and their references. */
-export interface Draft {
-  readonly head: DraftHead;
+export interface ScannedRequest {
+  readonly head: ScannedHead;
   readonly body: SendableBody;
   readonly references: RequestReferences;
 }
@@ -29,7 +29,7 @@ export interface Draft {
  * @throws {Fault} validation_failed naming the part with a malformed expression; for the body, errors of {@link
  * searchBody}.
  */
-export async function scan(call: ProxyCall, definition: ProxyDefinition): Promise<Draft> {
+export async function scanReferences(call: ProxyCall, definition: ProxyDefinition): Promise<ScannedRequest> {
   const references = new RequestReferences();
   const head = { path: call.path, query: forwardedQuery(call.query), headers: forwardedHeaders(call.headers) };
   if (definition.disableDetokenization) return { head, body: unsearchedBody(call.body), references };
@@ -38,7 +38,7 @@ export async function scan(call: ProxyCall, definition: ProxyDefinition): Promis
   return { head, body, references };
 }
 
-function scanHead(references: RequestReferences, head: DraftHead): void {
+function scanHead(references: RequestReferences, head: ScannedHead): void {
   const search = (field: string, text: string, find: FindPlaces, take: (text: string) => void) =>
     references.scan({ ...{ field, text, find, take }, positionOf: (offset) => `character ${offset + 1}` });
   search("path", head.path, placesInPath, (path) => {

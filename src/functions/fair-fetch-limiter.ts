@@ -1,7 +1,7 @@
 import { EgressError } from "../egress/egress-error.js";
 
 /** Fetches of tenants' code in progress at once in this process. */
-export interface TurnLimits {
+export interface FetchLimits {
   readonly ofTenant: number;
   readonly ofAll: number;
   /** A tenant may have this many whatever the others have: some destinations take 25 s to answer. */
@@ -12,7 +12,7 @@ export interface TurnLimits {
  * Twenty runs that began 1,280 fetches at once delayed another tenant's call by up to 2.5 s, and by 0.2 s with this limit
  * (measured). 32 is also the limit of connections to one destination.
  */
-const LIMITS: TurnLimits = { ofTenant: 32, ofAll: 128, guaranteed: 4 };
+const LIMITS: FetchLimits = { ofTenant: 32, ofAll: 128, guaranteed: 4 };
 
 interface Waiting {
   readonly begin: () => void;
@@ -22,14 +22,14 @@ interface Waiting {
  * Lets a limited number of fetches be in progress: those of one tenant in the order in which they came, and those of
  * several in turns.
  */
-export class FetchTurns {
-  readonly #limits: TurnLimits;
+export class FairFetchLimiter {
+  readonly #limits: FetchLimits;
   /** The tenant with the next turn comes first. */
   readonly #waiting = new Map<string, Set<Waiting>>();
   readonly #running = new Map<string, number>();
   #all = 0;
 
-  constructor(limits: TurnLimits = LIMITS) {
+  constructor(limits: FetchLimits = LIMITS) {
     this.#limits = limits;
   }
 

@@ -23,7 +23,7 @@ export interface AwaitedPasskey {
 export type SignInStep = StartedSignIn | AwaitedPasskey;
 
 /** Signs in a member who has proved a first factor, or waits for the passkey of one who has a passkey. */
-export async function admitMember(
+export async function finishFirstFactor(
   tx: OrdinaryTransaction,
   keys: TenantKeys,
   { id: memberId }: Pick<MemberRow, "id">,

@@ -9,12 +9,12 @@ import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { noteDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { readConnection } from "../store/payments/connections.js";
 import { insertPayment } from "../store/payments/payments.js";
 import { findToken } from "../store/tokens/tokens.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
-import { touch } from "../tokens/activity.js";
+import { countMonthlyActivity } from "../tokens/activity.js";
 import { entityTypeOf } from "../tokens/entity.js";
 import { openToken } from "../tokens/sealing.js";
 import type { Token } from "../tokens/token.js";
@@ -46,7 +46,7 @@ export interface AdmittedPayment {
 export const SENDING_LEASE_MS = 45_000;
 
 /** Stores a payment before any service is asked for money. Every invalid request is rejected here and leaves no row. */
-export async function admitPayment(
+export async function createPayment(
   tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
@@ -99,15 +99,18 @@ export async function admitPayment(
   };
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.enqueue(insertPayment, written);
-  noteDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
+  scheduleDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
   const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "create"));
   writeLog(tx, logEntry(actor, entityType, tokenId, "use", { transform: "reveal" }));
-  await touch(tx, tokenId, row.active_month);
+  await countMonthlyActivity(tx, tokenId, row.active_month);
   return { payment, connection, card: new Sensitive(card) };
 }
 
-/** The rules of orchestration.md 2.4. */
+/**
+ * A buyer who shops is present, so the shop cannot be the initiator. The shop may initiate a recurring payment only after
+ * the buyer's first one.
+ */
 function requireFlags({
   paymentSource,
   isMerchantInitiated,
@@ -139,7 +142,7 @@ function objectionOf(connection: Connection, { currency, country, amount }: Paym
     return invalid("country", "must be one of the connection's accepted_countries");
   }
   if (amount === 0 && !connection.formula.features.has("zero_auth")) {
-    return invalid("amount", "must be more than 0: the payment service knows no authorizations of nothing");
+    return invalid("amount", "must be more than 0: this payment service does not support zero-amount authorizations");
   }
   return undefined;
 }
@@ -181,7 +184,7 @@ function snapshotOf({ fingerprint }: Token, card: Card): CardSnapshot {
   };
 }
 
-/** Scheme names as in orchestration.md 1.2. */
+/** The brand's name in `payment_method.scheme`. */
 function schemeOf(number: string): string | undefined {
   const brand = cardBrand(number);
   return brand === "american-express" ? "amex" : brand;

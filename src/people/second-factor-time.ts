@@ -2,7 +2,7 @@
 const STRONG_MS = 5 * 60_000;
 
 /** Until when a proof of a second factor counts; undefined if there is none, or if that time is over. */
-export function strongUntil(provenAt: Date | null, now: Date): Date | undefined {
+export function secondFactorUntil(provenAt: Date | null, now: Date): Date | undefined {
   if (!provenAt) return undefined;
   const until = new Date(provenAt.getTime() + STRONG_MS);
   return until > now ? until : undefined;

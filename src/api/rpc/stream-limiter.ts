@@ -3,14 +3,14 @@ import { actorOf, type Caller } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 
 /** Streams of one application or person, and of a process: each holds memory. */
-const MOST_PER_ACTOR = 10;
-const MOST_PER_PROCESS = 500;
+const MAX_PER_ACTOR = 10;
+const MAX_PER_PROCESS = 500;
 
 /** The end of a stream and the beginning of another may arrive together. */
 const LEAVING_MS = 200;
 
 /** Bounds the streams that are open at once. */
-export class StreamPlaces {
+export class StreamLimiter {
   readonly #byActor = new Map<string, number>();
   #taken = 0;
 
@@ -31,13 +31,13 @@ export class StreamPlaces {
   #takeNow(caller: Caller): () => void {
     const { id } = actorOf(caller);
     const own = this.#byActor.get(id) ?? 0;
-    if (own >= MOST_PER_ACTOR) {
+    if (own >= MAX_PER_ACTOR) {
       throw new Fault(
         "rate_limited",
-        `An application or person can have ${MOST_PER_ACTOR} streams at once. Close one first.`,
+        `An application or person can have ${MAX_PER_ACTOR} streams at once. Close one first.`,
       );
     }
-    if (this.#taken >= MOST_PER_PROCESS)
+    if (this.#taken >= MAX_PER_PROCESS)
       throw new Fault("rate_limited", "The server has too many streams. Try again later.");
     this.#byActor.set(id, own + 1);
     this.#taken += 1;

@@ -14,9 +14,9 @@ import { UnreadableRequests } from "./unreadable-request.js";
 const CHECK_EVERY_MS = 2_000;
 
 /** Requests that a client may send ahead of responses. Today's clients send one on each of several connections. */
-const MOST_PIPELINED = 100;
+const MAX_PIPELINED = 100;
 
-export interface OnePort {
+export interface MultiProtocolServer {
   /** The server to listen with. */
   readonly server: Server;
   /**
@@ -41,7 +41,11 @@ const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
  * HTTP/1.1 and HTTP/2 on one port, distinguished by the preface in clear text and by ALPN under TLS. The HTTP/1.1
  * server is the listening one, because its time-outs for headers and requests start with that.
  */
-export function createOnePort(listener: RequestListener, limits: ConnectionLimits, tls: Identity | undefined): OnePort {
+export function createMultiProtocolServer(
+  listener: RequestListener,
+  limits: ConnectionLimits,
+  tls: Identity | undefined,
+): MultiProtocolServer {
   const server = createHttp1Server(limits, tls);
   const http1 = new Http1Connections();
   const listenInTurn = inTurn(listener);
@@ -155,7 +159,7 @@ function inTurn(listener: RequestListener): RequestListener {
     const { socket } = request;
     const ahead = (waiting.get(socket) ?? 0) + 1;
     waiting.set(socket, ahead);
-    if (ahead > MOST_PIPELINED) return socket.destroy();
+    if (ahead > MAX_PIPELINED) return socket.destroy();
     response.once("socket", () => {
       waiting.set(socket, (waiting.get(socket) ?? 0) - 1);
       listener(request, response);

@@ -1,16 +1,16 @@
 import { fromBase62, toBase62 } from "../base/base-n.js";
 import { isTenantId, isUuid, type TenantId, type Uuid } from "../base/ids.js";
-import { isProof, proofOf } from "../crypto/keyed-hash.js";
+import { macEquals, truncatedMac } from "../crypto/keyed-hash.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 
 /** The purpose of an address that we hand out. */
-export type AddressKind = "payment-return" | "payment-webhook" | "simulator-approval" | "three-ds-challenge";
+export type SignedPathKind = "payment-return" | "payment-webhook" | "simulator-approval" | "three-ds-challenge";
 
 /**
  * An address that a request arrived at. Its proof is not checked yet; the keys of the tenant that it names are needed
  * for that.
  */
-export interface PresentedAddress {
+export interface SignedPath {
   readonly tenantId: TenantId;
   readonly id: Uuid;
   readonly proof: Buffer;
@@ -19,12 +19,12 @@ export interface PresentedAddress {
 const FORM = /^([0-9A-Za-z]{22})([0-9A-Za-z]{22})([0-9A-Za-z]{22})$/;
 
 /** A path segment of 66 letters and digits: tenant, entity and a proof that we made it. */
-export function writeAddress(keys: TenantKeys, kind: AddressKind, tenantId: TenantId, id: Uuid): string {
+export function encodeSignedPath(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): string {
   return `${base62Of(tenantId)}${base62Of(id)}${toBase62(addressProof(keys, kind, tenantId, id), 22)}`;
 }
 
 /** Returns undefined for text that cannot be one of our addresses. */
-export function readAddress(text: string): PresentedAddress | undefined {
+export function decodeSignedPath(text: string): SignedPath | undefined {
   const [, tenant = "", entity = "", proof = ""] = FORM.exec(text) ?? [];
   const tenantId = uuidFrom(tenant);
   const id = uuidFrom(entity);
@@ -34,10 +34,10 @@ export function readAddress(text: string): PresentedAddress | undefined {
 
 export function isAuthenticAddress(
   keys: TenantKeys,
-  kind: AddressKind,
-  { tenantId, id, proof }: PresentedAddress,
+  kind: SignedPathKind,
+  { tenantId, id, proof }: SignedPath,
 ): boolean {
-  return isProof(addressProof(keys, kind, tenantId, id), proof);
+  return macEquals(addressProof(keys, kind, tenantId, id), proof);
 }
 
 /** The 128-bit id as 22 letters and digits, for payment services: some accept fewer than 36 characters. */
@@ -53,6 +53,6 @@ export function uuidFrom(text: string): Uuid | undefined {
   return isUuid(id) ? id : undefined;
 }
 
-function addressProof(keys: TenantKeys, kind: AddressKind, tenantId: TenantId, id: Uuid): Buffer {
-  return proofOf(keys.proof, ["cloakroom/address/1", kind, tenantId, id]);
+function addressProof(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): Buffer {
+  return truncatedMac(keys.proof, ["cloakroom/address/1", kind, tenantId, id]);
 }
