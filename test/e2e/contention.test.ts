@@ -1,19 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RestClient } from "../support/rest.js";
+import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { openStored, type Stored } from "../support/stored.js";
-import { newTenant, type TestTenant } from "../support/tenant.js";
+import { firstTenant, type TestTenant } from "../support/tenant.js";
 
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 
+// Of its own: other tests would meet the tables that these lock.
+let server: ServerProcess;
 let tenant: TestTenant;
 let backEnd: RestClient;
 let stored: Stored;
 beforeAll(async () => {
-  tenant = await newTenant();
+  server = await startServerProcess();
+  tenant = await firstTenant(server);
   backEnd = await tenant.backEnd();
-  stored = await openStored();
+  stored = await openStored(server.environment);
 });
-afterAll(() => stored?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await stored?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
 
 async function newToken(data: unknown): Promise<string> {
   const { status, body } = await backEnd("POST", "/tokens", { body: { type: "token", data } });

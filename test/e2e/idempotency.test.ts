@@ -453,7 +453,14 @@ describe("a request whose duplicate does not finish", () => {
     const [rest, ...others] = callers;
     if (!rest) throw new Error("there is no caller over REST");
     const body = { type: "token", data: "x" };
-    const [answer, failures] = await stored.holding("idempotency_keys", () =>
+    // Their keys are used and expired: a request takes the row of its key, which another one holds.
+    const expired = "update idempotency_keys set expires_at = now() - interval '1 second'";
+    for (const { tenant, backEnd } of callers) {
+      expect((await backEnd("POST", "/tokens", { body, headers })).status).toBe(201);
+      await stored.change(tenant.id, expired);
+    }
+    const tenantIds = callers.map(({ tenant }) => tenant.id);
+    const [answer, failures] = await stored.holdingKeys(tenantIds, () =>
       Promise.all([
         rest.backEnd("POST", "/tokens", { body, headers }),
         Promise.all(
@@ -474,10 +481,9 @@ describe("a request whose duplicate does not finish", () => {
       expect(failure).toMatchObject({ code: "Aborted", reason: "idempotency_in_flight", retryAfter: 1 });
     }
     for (const { tenant, backEnd } of callers) {
-      expect(await stored.counts(tenant.id)).toMatchObject({ tokens: 0, idempotency_keys: 0 });
-      expect(await backEnd("POST", "/tokens", { body: { type: "token", data: "x" }, headers })).toMatchObject({
-        status: 201,
-      });
+      expect(await stored.counts(tenant.id)).toMatchObject({ tokens: 1, idempotency_keys: 1 });
+      expect((await backEnd("POST", "/tokens", { body, headers })).status).toBe(201);
+      expect(await stored.counts(tenant.id)).toMatchObject({ tokens: 2, idempotency_keys: 1 });
     }
   });
 });

@@ -37,6 +37,8 @@ export interface Stored extends AsyncDisposable {
   endLeases(tenantId: string): Promise<void>;
   /** Locks a table against writes until the promise that `during` returns is settled. */
   holding<T>(table: (typeof TABLES)[number], during: () => Promise<T>): Promise<T>;
+  /** Locks the idempotency keys of these tenants, as requests that are under way do. */
+  holdingKeys<T>(tenantIds: readonly string[], during: () => Promise<T>): Promise<T>;
 }
 
 export async function openStored(
@@ -94,6 +96,16 @@ export async function openStored(
       sql
         .begin(async (tx) => {
           await tx.unsafe(`lock table ${table} in exclusive mode`);
+          return { result: await during() };
+        })
+        .then(({ result }) => result),
+    holdingKeys: (tenantIds, during) =>
+      sql
+        .begin(async (tx) => {
+          for (const id of tenantIds) {
+            await tx`select set_config('app.tenant_id', ${id}, true)`;
+            await tx`select from idempotency_keys where tenant_id = ${id} for update`;
+          }
           return { result: await during() };
         })
         .then(({ result }) => result),
