@@ -65,7 +65,7 @@ describe("a runner that two processes share", () => {
     const endless = exporting("() => new Promise((done) => setTimeout(done, 20_000))");
     const lost = Array.from({ length: 32 }, () => first.run(endless));
     await second.value(exporting("() => 1"), { key: { tenantId: "other" } });
-    const queued = () => expect.poll(() => runner.metrics.runner?.queued, { timeout: 5_000 });
+    const queued = () => expect.poll(() => runner.metrics.runner?.queued, { timeout: 20_000 });
     await queued().toBeGreaterThan(0);
     await first.sandbox.close();
     for (const { kind } of await Promise.all(lost)) expect(kind).toBe("failed");

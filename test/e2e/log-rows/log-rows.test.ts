@@ -30,7 +30,7 @@ interface LogRow {
 
 /**
  * sign-in-rows.test.ts and passkey-rows.test.ts have the methods of people, who have no key. REST has neither the stream,
- * for which follow-logs.test.ts is, nor the server's version, which is nobody's data and leaves no row.
+ * for which follow-logs.test.ts is, nor the server's version, which belongs to no tenant and leaves no row.
  */
 const ELSEWHERE: readonly unknown[] = [SignInService, PasskeyService, RevealService, ServerService];
 const names = methods
