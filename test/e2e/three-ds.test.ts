@@ -89,7 +89,7 @@ describe("a 3DS session", () => {
       three_d_secure: { status: "complete", method: "challenge", version: "2.2.0" },
     });
     const again = await shop.pay({ token, three_d_session_id: id });
-    expect(again.body.errors.three_d_session_id[0]).toContain("no transaction yet");
+    expect(again.body.errors.three_d_session_id[0]).toContain("has not been used");
   });
 
   it("that failed serves no payment", async () => {

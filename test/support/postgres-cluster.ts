@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { installedPackage } from "../../src/store/embedded/bundled-postgres.js";
 import { createDataDirectory, type DataLocation, locateData } from "../../src/store/embedded/data-location.js";
 import { findPostgres } from "../../src/store/embedded/find-postgres.js";
@@ -78,8 +79,16 @@ export class PostgresCluster implements AsyncDisposable {
     const cluster = new PostgresCluster(directory, await freePort(), location, found, settings);
     for (const [name, content] of Object.entries(files)) cluster.#give(join(directory, name), content);
     await cluster.#initialise();
-    await cluster.startServer();
-    return cluster;
+    // While the cluster was set up, an outgoing connection may have taken the port, for a moment.
+    for (let left = 20; ; left -= 1) {
+      try {
+        await cluster.startServer();
+        return cluster;
+      } catch (error) {
+        if (left === 0 || !cluster.said.includes("Address already in use")) throw error;
+        await setTimeout(500);
+      }
+    }
   }
 
   /** The postmaster. */
