@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { protectAnswer } from "./browser/answer-headers.js";
+import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import type { Cors } from "./cors.js";
 import { traceOf } from "./observation/trace.js";
 
 /** Assigns a request its trace id, and its response the headers that all responses have. @returns the trace id. */
-export function assignTraceId(cors: Cors, request: IncomingMessage, response: ServerResponse): string {
+export function assignTraceId(cors: Cors, request: ArrivedRequest, response: OpenResponse): string {
   const traceId = traceOf(request);
   // From here on every protocol finds a well-formed header.
   request.headers["bt-trace-id"] = traceId;

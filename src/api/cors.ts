@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hasOurCookie } from "./browser/visits.js";
+import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 
 /** Headers that scripts may read beside the body. */
 const EXPOSED = [
@@ -23,7 +24,7 @@ const HEADER_LIST = /^[A-Za-z0-9-_]+(?:\s*,\s*[A-Za-z0-9-_]+)*$/;
 /** CORS for pages of other origins. Never with credentials: a key authenticates, not a cookie. */
 export interface Cors {
   /** Adds the headers that permit the page to read the response. */
-  allow(request: IncomingMessage, response: ServerResponse): void;
+  allow(request: ArrivedRequest, response: OpenResponse): void;
   /** Answers a preflight. Requested headers are allowed by name, because a proxy forwards any. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void;
 }

@@ -1,9 +1,12 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Fault } from "../base/fault.js";
 import { ambiguityOf } from "./connection/ambiguous-request.js";
 import { CONNECTION_LIMITS } from "./connection/connection-limits.js";
 import { hasExcessHeaders, headersTooLarge } from "./connection/excess-headers.js";
+import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
+import type { StreamListener } from "./connection/multi-protocol-server.js";
+import { StreamRequest, StreamResponse } from "./connection/stream-exchange.js";
 import { dropUnreadBody } from "./connection/unread-body.js";
 import { isHealthCheck } from "./health/health.js";
 import { createLoadShedder, oncePerSecond } from "./load-shedder.js";
@@ -14,10 +17,14 @@ import { openAudit } from "./request/audit-of.js";
 import { openMemory } from "./request/memory-of.js";
 import type { RequestEdge } from "./request-edge.js";
 import type { RpcLimits } from "./rpc/rpc-call.js";
+import { isGrpc } from "./rpc/unary-fast-path/grpc-wire.js";
 import { createUnaryFastPath } from "./rpc/unary-fast-path/unary-fast-path.js";
 import type { ServerOptions } from "./server-options.js";
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+interface Listener {
+  readonly request: RequestListener;
+  readonly stream: StreamListener;
+}
 
 const STOPPING = new Fault("unavailable", "This server is stopping. Send the request again, over a new connection.", {
   retryAfter: 1,
@@ -46,7 +53,7 @@ export function createListener(
   const { pipelines, visits } = options;
   const fastPath = options.rpcFastPath
     ? createUnaryFastPath(pipelines, rpcLimits, { observe, visits, begin: edge.begin })
-    : () => false;
+    : () => undefined;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
   const shed = loadShedderOf(options, edge);
   /** Answers with a fault before the router sees the request, and closes its connection. */
@@ -56,19 +63,38 @@ export function createListener(
     // A client that is still sending when its connection is closed loses the answer.
     void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
   };
-  return (request, response) => {
-    const ambiguity = ambiguityOf(request);
-    if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
-    if (hasExcessHeaders(request, CONNECTION_LIMITS)) return refuse(request, response, TOO_LARGE);
-    if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
-    if (hasUnknownExpectation(request)) {
-      return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.admit(request, response));
-    }
-    edge.inFlight.begin(response);
-    if (shed(request, response)) return;
+  const open = (request: ArrivedRequest, response: OpenResponse) => {
     openMemory(options.memory, options.readClient, request, response);
     openAudit(options.readAddress, request);
-    if (!fastPath(request, response) && !proxy(request, response)) app.routing(request, response);
+  };
+  return {
+    request(request, response) {
+      const ambiguity = ambiguityOf(request);
+      if (ambiguity) return refuse(request, response, new Fault("malformed_body", ambiguity));
+      if (hasExcessHeaders(request, CONNECTION_LIMITS)) return refuse(request, response, TOO_LARGE);
+      if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
+      if (hasUnknownExpectation(request)) {
+        return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.admit(request, response));
+      }
+      edge.inFlight.begin(response);
+      if (shed(request, response)) return;
+      open(request, response);
+      const serve = fastPath(request);
+      if (serve) serve(response);
+      else if (!proxy(request, response)) app.routing(request, response);
+    },
+    stream(stream, headers, rawHeaders) {
+      if (!isGrpc(headers) || headers.expect !== undefined || options.readiness.draining.aborted) return false;
+      const request = new StreamRequest(stream, headers, rawHeaders);
+      if (ambiguityOf(request) || hasExcessHeaders(request, CONNECTION_LIMITS)) return false;
+      const serve = fastPath(request);
+      if (!serve) return false;
+      const response = new StreamResponse(stream);
+      edge.inFlight.begin(response);
+      open(request, response);
+      serve(response);
+      return true;
+    },
   };
 }
 

@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { type RouteScope, rateScopeOf } from "./admission/rate-gate.js";
 import { assignTraceId } from "./admit-request.js";
+import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import { InFlight } from "./connection/in-flight.js";
 import { type Cors, createCors } from "./cors.js";
 import type { ServerOptions } from "./server-options.js";
@@ -16,19 +16,19 @@ export interface RequestEdge {
   /** The rate-limit scope of each RPC path. */
   readonly rpcScopes: ReadonlyMap<string, RouteScope>;
   /** @returns the request's trace id. */
-  admit(request: IncomingMessage, response: ServerResponse): string;
+  admit(request: ArrivedRequest, response: OpenResponse): string;
   /**
    * Does what the framework's hooks do, for requests that go past the framework.
    * @param template the path template; undefined where none fits the path.
    */
-  begin(request: IncomingMessage, response: ServerResponse, template: string | undefined): Promise<void>;
+  begin(request: ArrivedRequest, response: OpenResponse, template: string | undefined): Promise<void>;
 }
 
 export function createRequestEdge({ corsOrigins, services, meters, rateGate }: ServerOptions): RequestEdge {
   const cors = createCors(corsOrigins);
   const inFlight = new InFlight();
   const rpcScopes = rpcScopesOf(services);
-  const admit = (request: IncomingMessage, response: ServerResponse) => assignTraceId(cors, request, response);
+  const admit = (request: ArrivedRequest, response: OpenResponse) => assignTraceId(cors, request, response);
   return {
     ...{ cors, inFlight, rpcScopes, admit },
     async begin(request, response, template) {

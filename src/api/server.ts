@@ -49,7 +49,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   await registerRpc(app, options, rpcLimits, observe, shutdown.signal);
   await app.ready();
   const listener = createListener(options, app, edge, observe, rpcLimits);
-  const port = createMultiProtocolServer(listener, CONNECTION_LIMITS, options.tls);
+  const port = createMultiProtocolServer(listener.request, CONNECTION_LIMITS, options.tls, listener.stream);
   return {
     async listen(host, portNumber) {
       port.server.listen({ host, port: portNumber, backlog: WAITING_CONNECTIONS });

@@ -5,7 +5,7 @@ import { startBenchServer } from "./bench-server.js";
 import { compareClient } from "./client.js";
 import { consoleTimes } from "./console.js";
 import { measureDatabaseFloors } from "./database-floors.js";
-import { measureEcho } from "./floors.js";
+import { measureEcho, measureGrpcEcho } from "./floors.js";
 import { hostedFieldTimes } from "./hosted-fields.js";
 import { heldBodyRows, longestHolds } from "./hostile-bodies.js";
 import { listRows } from "./lists.js";
@@ -44,6 +44,7 @@ if (options.client) {
 }
 const table = new Table();
 table.add(await measureEcho());
+table.add(await measureGrpcEcho());
 {
   await using server = await startBenchServer();
   await measureDatabaseFloors(table, server);

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ArrivedRequest, OpenResponse } from "../../src/api/connection/exchange.js";
 import { openMemory } from "../../src/api/request/memory-of.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -8,8 +8,8 @@ const MB = 1024 * 1024;
 
 /** Reserves memory for a request as the server does, from its own budget unless another is given. */
 export function withMemory(
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: ArrivedRequest,
+  response: OpenResponse,
   budget: MemoryBudget = new MemoryBudget(5 * MB),
 ): void {
   openMemory(budget, () => "127.0.0.1", request, response);

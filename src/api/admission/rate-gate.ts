@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { RateScope as ProtoScope, policy } from "../../../gen/cloakroom/v1/options_pb.js";
 import { Fault } from "../../base/fault.js";
 import type { RateLimits, RateVerdict } from "../../rate-limits/rate-limits.js";
 import type { RateScope } from "../../rate-limits/rate-scope.js";
 import type { ReadClient } from "../connection/client-address.js";
+import type { ArrivedRequest, OpenResponse } from "../connection/exchange.js";
 
 /** `uncounted` is for health checks of load balancers, which all come from one address. */
 export type RouteScope = RateScope | "uncounted" | undefined;
@@ -19,7 +19,7 @@ declare module "fastify" {
 /** Counts a request before it is read, and stores the refusal of an excess one. */
 export interface RateGate {
   /** Adds the headers with the client's rate-limit state. Resolves to the refusal, if any. */
-  pass(request: IncomingMessage, response: ServerResponse, scope: RouteScope): Promise<Fault | undefined>;
+  pass(request: ArrivedRequest, response: OpenResponse, scope: RouteScope): Promise<Fault | undefined>;
 }
 
 export const unlimitedRateGate: RateGate = { pass: async () => undefined };
@@ -46,10 +46,10 @@ export function createRateGate(
   };
 }
 
-const refusals = new WeakMap<IncomingMessage, Fault>();
+const refusals = new WeakMap<ArrivedRequest, Fault>();
 
 /** The refusal of a request that its own protocol must send. */
-export function rateRefusalOf(request: IncomingMessage): Fault | undefined {
+export function rateRefusalOf(request: ArrivedRequest): Fault | undefined {
   return refusals.get(request);
 }
 

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { OpenResponse } from "../connection/exchange.js";
 
 /**
  * Headers of every response except our own pages. A browser that shows such a response gives it an origin of its own,
@@ -13,7 +13,7 @@ const ANSWER_HEADERS = [
 ] as const;
 
 /** Sets them; our own pages override the policy. */
-export function protectAnswer(response: ServerResponse): void {
+export function protectAnswer(response: OpenResponse): void {
   for (const [name, value] of ANSWER_HEADERS) response.setHeader(name, value);
 }
 

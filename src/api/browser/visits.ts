@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import type { AuditContext } from "../../audit/audit-context.js";
 import { Fault } from "../../base/fault.js";
 import { COOKIES, type CookieName, type NewCookie, type Visit } from "../../people/visit.js";
 import type { ReadClient } from "../connection/client-address.js";
+import type { ArrivedRequest } from "../connection/exchange.js";
 import { auditOf } from "../request/audit-of.js";
 import { browserNameOf } from "./browser-name.js";
 
@@ -32,7 +33,7 @@ const SAME_SITE: Readonly<Record<CookieName, "Strict" | "Lax">> = {
 
 /** Reads the browser of people from requests, and writes their cookies. */
 export interface Visits {
-  of(request: IncomingMessage): Visit;
+  of(request: ArrivedRequest): Visit;
   /** A value for Set-Cookie. */
   setCookie(cookie: NewCookie): string;
 }
@@ -68,10 +69,10 @@ interface VisitReading extends Pick<VisitParts, "readAddress" | "readClient"> {
 
 /** Every call over RPC has one, and few read it: a class has no closures to make for each. */
 class RequestVisit implements Visit {
-  readonly #request: IncomingMessage;
+  readonly #request: ArrivedRequest;
   readonly #reading: VisitReading;
 
-  constructor(request: IncomingMessage, reading: VisitReading) {
+  constructor(request: ArrivedRequest, reading: VisitReading) {
     this.#request = request;
     this.#reading = reading;
   }

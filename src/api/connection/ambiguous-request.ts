@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
-import { Http2ServerRequest } from "node:http2";
+import { isOverHttp2, type StreamRequest } from "./stream-exchange.js";
 
 /**
  * Why intermediaries and this server could read a request differently, in words for its sender; undefined for an
  * unambiguous one. Node rejects most such requests itself: two lengths, a length beside chunks, folded headers, bare
  * line feeds. These are the rest (RFC 9112, 2.3, 3.2 and 6.1; RFC 9113, 8.3.1).
  */
-export function ambiguityOf(request: IncomingMessage): string | undefined {
+export function ambiguityOf(request: IncomingMessage | StreamRequest): string | undefined {
   const { headers, rawHeaders, httpVersion } = request;
   const hosts = hostsIn(rawHeaders);
   if (hosts.length > 1) return "The request has more than one Host header.";
-  if (request instanceof Http2ServerRequest) {
+  if (isOverHttp2(request)) {
     const authority = headers[":authority"];
     const [host] = hosts;
     const isSame = host === undefined || authority === undefined || host.toLowerCase() === authorityOf(authority);

@@ -1,11 +1,11 @@
-import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { LoggedAddresses } from "../../base/logged-addresses.js";
 import type { Network } from "../../base/network.js";
+import type { ArrivedRequest } from "./exchange.js";
 
 /** The client's address as log rows have it; undefined if they have none, or it is unknown. */
-export type ReadAddress = (request: IncomingMessage) => string | undefined;
+export type ReadAddress = (request: Pick<ArrivedRequest, "socket" | "headers">) => string | undefined;
 
 /** Reads the address of a request for log rows. */
 export function addressReader(trusted: readonly Network[], logged: LoggedAddresses): ReadAddress {
@@ -31,7 +31,7 @@ function networkOf(address: string): string {
 }
 
 /** The client of a request, for counting. */
-export type ReadClient = (request: IncomingMessage) => string;
+export type ReadClient = (request: Pick<ArrivedRequest, "socket" | "headers">) => string;
 
 /** Reads the client for counting: IPv6 by /64. */
 export function clientReader(trusted: readonly Network[]): ReadClient {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { Http2ServerRequest } from "node:http2";
 import { Fault } from "../../base/fault.js";
 import type { ConnectionLimits } from "./connection-limits.js";
+import { isOverHttp2, type StreamRequest } from "./stream-exchange.js";
 
 /** RFC 9113, 6.5.2: what each header counts beside its name and value. */
 const BYTES_PER_HEADER = 32;
@@ -14,9 +14,12 @@ export function headersTooLarge({ headerBytes, headerCount }: ConnectionLimits):
 }
 
 /** Whether a request over HTTP/2 exceeds the limits of headers. Over HTTP/1.1 Node's parser enforces them. */
-export function hasExcessHeaders(request: IncomingMessage, { headerBytes, headerCount }: ConnectionLimits): boolean {
-  if (!(request instanceof Http2ServerRequest)) return false;
-  const { rawHeaders } = request;
+export function hasExcessHeaders(
+  request: IncomingMessage | StreamRequest,
+  { headerBytes, headerCount }: ConnectionLimits,
+): boolean {
+  if (!isOverHttp2(request)) return false;
+  const rawHeaders: readonly string[] = request.rawHeaders;
   const count = rawHeaders.length / 2;
   if (count > headerCount) return true;
   return rawHeaders.reduce((bytes, text) => bytes + text.length, count * BYTES_PER_HEADER) > headerBytes;

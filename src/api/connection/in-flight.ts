@@ -1,19 +1,19 @@
-import type { ServerResponse } from "node:http";
+import type { OpenResponse } from "./exchange.js";
 
 /** Kinds of requests that a summary names; others are counted. */
 const MAX_NAMED = 10;
 
 /** Requests without a complete response, by method and path template: a stopping server logs what it waits for. */
 export class InFlight {
-  readonly #requests = new Map<ServerResponse, string>();
+  readonly #requests = new Map<OpenResponse, string>();
 
-  begin(response: ServerResponse): void {
+  begin(response: OpenResponse): void {
     this.#requests.set(response, "not routed yet");
     response.once("close", () => this.#requests.delete(response));
   }
 
   /** @param template of the request's path; undefined if no route matches. */
-  route(response: ServerResponse, method = "", template = "nothing"): void {
+  route(response: OpenResponse, method = "", template = "nothing"): void {
     if (this.#requests.has(response)) this.#requests.set(response, `${method} ${template}`);
   }
 

@@ -1,6 +1,11 @@
 import { once } from "node:events";
-import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
-import { createServer as createHttp2Server, type Http2Server } from "node:http2";
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from "node:http";
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -34,6 +39,13 @@ interface Identity {
   readonly key: Buffer;
 }
 
+/** Serves a stream of HTTP/2, or returns false for one that the listener of requests serves. */
+export type StreamListener = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  rawHeaders: readonly string[],
+) => boolean;
+
 /** RFC 9113, 3.4: the first bytes from a client with prior knowledge of HTTP/2. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
@@ -45,6 +57,7 @@ export function createMultiProtocolServer(
   listener: RequestListener,
   limits: ConnectionLimits,
   tls: Identity | undefined,
+  serveStream: StreamListener = () => false,
 ): MultiProtocolServer {
   const server = createHttp1Server(limits, tls);
   const http1 = new Http1Connections();
@@ -57,9 +70,7 @@ export function createMultiProtocolServer(
   server.on("clientError", (error, socket) => unreadable.refuse(error, socket, http1.isAnswering(socket)));
   const h2 = createH2Server(limits);
   onEachRequest(h2, listener);
-  const arriving = new ArrivingRequests(limits.requestTimeout);
-  h2.on("stream", (stream) => arriving.add(stream));
-  const checks = setInterval(() => arriving.endOverdue(), CHECK_EVERY_MS).unref();
+  const checks = onEachStream(h2, limits, serveStream);
   server.once("close", () => clearInterval(checks));
   const sessions = new Http2Sessions(h2, limits);
   const all = new Set<Socket>();
@@ -106,6 +117,25 @@ export function createMultiProtocolServer(
 function onEachRequest(server: Server | Http2Server, listener: RequestListener): void {
   server.on("request", listener);
   server.on("checkExpectation", listener);
+}
+
+/**
+ * Offers each stream to the listener first. Node's own listener emits a request for those that it does not serve.
+ * @returns the timer that ends overdue streams.
+ */
+function onEachStream(
+  server: Http2Server,
+  { requestTimeout }: ConnectionLimits,
+  serve: StreamListener,
+): NodeJS.Timeout {
+  const arriving = new ArrivingRequests(requestTimeout);
+  const [emitRequest] = server.listeners("stream");
+  server.removeAllListeners("stream");
+  server.on("stream", (stream, headers, flags, rawHeaders) => {
+    arriving.add(stream);
+    if (!serve(stream, headers, rawHeaders)) emitRequest?.call(server, stream, headers, flags, rawHeaders);
+  });
+  return setInterval(() => arriving.endOverdue(), CHECK_EVERY_MS).unref();
 }
 
 function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined): Server {

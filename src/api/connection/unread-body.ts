@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { StreamRequest } from "./stream-exchange.js";
 
 /** Limits of draining an unread body. The connection of a larger body, or of a slower client, is closed. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -10,10 +11,11 @@ const MOST_MS = 1_000;
  * @returns whether the body was read completely: the connection may then serve another request, and must be closed
  * otherwise.
  */
-export async function dropUnreadBody(request: IncomingMessage): Promise<boolean> {
+export async function dropUnreadBody(request: IncomingMessage | StreamRequest): Promise<boolean> {
   // A request without a body is complete once the parser has returned, which is after this turn.
   await Promise.resolve();
-  if (request.complete || request.destroyed) return request.complete;
+  const body = request instanceof StreamRequest ? request.stream : request;
+  if (request.complete || body.destroyed) return request.complete;
   return new Promise((resolve) => {
     let bytes = 0;
     const count = (chunk: Buffer) => {
@@ -22,10 +24,10 @@ export async function dropUnreadBody(request: IncomingMessage): Promise<boolean>
     };
     const end = () => {
       clearTimeout(timer);
-      request.off("data", count).off("end", end).off("close", end).pause();
+      body.off("data", count).off("end", end).off("close", end).pause();
       resolve(request.complete);
     };
     const timer = setTimeout(end, MOST_MS);
-    request.on("data", count).once("end", end).once("close", end).resume();
+    body.on("data", count).once("end", end).once("close", end).resume();
   });
 }

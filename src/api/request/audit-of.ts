@@ -1,23 +1,23 @@
-import type { IncomingMessage } from "node:http";
 import { type AuditContext, EMPTY_CONTEXT } from "../../audit/audit-context.js";
 import { clientClassOf } from "../../audit/client-class.js";
 import { readReason } from "../../audit/reason.js";
 import { loggedTrace } from "../../audit/trace-id.js";
 import { Fault } from "../../base/fault.js";
 import type { ReadAddress } from "../connection/client-address.js";
+import type { ArrivedRequest } from "../connection/exchange.js";
 import { traceOf } from "../observation/trace.js";
 import type { RequestAudit } from "./request-head.js";
 
 /** What requests tell log rows, and until that is read, how their addresses are read. */
-const audits = new WeakMap<IncomingMessage, ReadAddress | RequestAudit>();
+const audits = new WeakMap<ArrivedRequest, ReadAddress | RequestAudit>();
 
 /** Remembers how the address of a request is read. */
-export function openAudit(readAddress: ReadAddress, request: IncomingMessage): void {
+export function openAudit(readAddress: ReadAddress, request: ArrivedRequest): void {
   audits.set(request, readAddress);
 }
 
 /** What a request tells log rows, read at first use. Its trace id must be assigned already. */
-export function auditOf(request: IncomingMessage): RequestAudit {
+export function auditOf(request: ArrivedRequest): RequestAudit {
   const known = audits.get(request);
   if (!known) throw new Error("a request bypassed the server's entry point");
   if (typeof known !== "function") return known;
@@ -26,7 +26,7 @@ export function auditOf(request: IncomingMessage): RequestAudit {
   return audit;
 }
 
-function readAudit(readAddress: ReadAddress, request: IncomingMessage): RequestAudit {
+function readAudit(readAddress: ReadAddress, request: ArrivedRequest): RequestAudit {
   const context: AuditContext = {
     ...EMPTY_CONTEXT,
     address: readAddress(request),
@@ -49,7 +49,7 @@ const REASON = "x-cloakroom-reason";
 const REASON_BIN = "x-cloakroom-reason-bin";
 
 /** @throws {Fault} reason_invalid for more than one reason. */
-function sentReason({ rawHeaders }: IncomingMessage): string | undefined {
+function sentReason({ rawHeaders }: ArrivedRequest): string | undefined {
   const sent: { readonly name: string; readonly value: string }[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]?.toLowerCase() ?? "";

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Http2ServerRequest, type ServerHttp2Stream } from "node:http2";
 import type { Readable } from "node:stream";
 import type { BodyLimits } from "../../../memory/collect-body.js";
+import { StreamRequest } from "../../connection/stream-exchange.js";
 import { contentLengthOf } from "../../request/content-length.js";
 
 /** Where to read the body of a call, and what is known of its length. */
@@ -14,12 +15,16 @@ interface CallBody extends Pick<BodyLimits, "announced" | "hasArrived"> {
  * at once when all packets of this turn of the event loop are read: Node's request would need six listeners and two more
  * turns.
  */
-export async function callBodyOf(request: IncomingMessage): Promise<CallBody> {
-  if (!(request instanceof Http2ServerRequest)) return { stream: request, announced: contentLengthOf(request) };
+export async function callBodyOf(request: IncomingMessage | StreamRequest): Promise<CallBody> {
+  if (!(request instanceof StreamRequest || request instanceof Http2ServerRequest)) return slowly(request, request);
   const { stream } = request;
   if (!hasArrived(stream)) await endOfTurn();
-  if (!hasArrived(stream)) return { stream: request, announced: contentLengthOf(request) };
+  if (!hasArrived(stream)) return slowly(request, request instanceof StreamRequest ? stream : request);
   return { stream, announced: stream.readableLength, hasArrived: true };
+}
+
+function slowly(request: IncomingMessage | StreamRequest, stream: Readable): CallBody {
+  return { stream, announced: contentLengthOf(request) };
 }
 
 function hasArrived(stream: ServerHttp2Stream): boolean {

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from "node:http";
 import type { RequestMemory } from "../../../memory/memory-lease.js";
 import type { Visit } from "../../../people/visit.js";
 import type { Visits } from "../../browser/visits.js";
+import type { ArrivedRequest } from "../../connection/exchange.js";
 import { auditOf } from "../../request/audit-of.js";
 import { memoryOf } from "../../request/memory-of.js";
 import type { RequestAudit, RequestHead } from "../../request/request-head.js";
@@ -10,11 +10,11 @@ import type { CallAbort } from "./call-abort.js";
 /** The head of a call, read as it is asked for. */
 export class CallHead implements RequestHead {
   readonly traceId: string;
-  readonly #request: IncomingMessage;
+  readonly #request: ArrivedRequest;
   readonly #visits: Visits;
   readonly #end: CallAbort;
 
-  constructor(request: IncomingMessage, traceId: string, visits: Visits, end: CallAbort) {
+  constructor(request: ArrivedRequest, traceId: string, visits: Visits, end: CallAbort) {
     this.traceId = traceId;
     this.#request = request;
     this.#visits = visits;
@@ -43,7 +43,7 @@ export class CallHead implements RequestHead {
 }
 
 /** A header by its lower-case name; several of it as one list. */
-export function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+export function headerOf({ headers }: ArrivedRequest, name: string): string | undefined {
   const header = headers[name];
   return Array.isArray(header) ? header.join(", ") : header;
 }

@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { toBinary, toJsonString } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { isLarge, yieldToEventLoop } from "../../../base/yield-to-event-loop.js";
+import type { ArrivedRequest, WholeResponse } from "../../connection/exchange.js";
 import { readBinaryMessage, readJsonMessage } from "../read-message.js";
 import type { UnaryWire } from "./wire.js";
 
@@ -11,7 +11,7 @@ const call = {
   timeoutOf: (header: string) => (/^\d{1,10}$/.test(header) ? Number(header) : undefined),
   mostBodyBytes: (messageBytes: number) => messageBytes,
   mostMessageBytes: (bodyBytes: number) => bodyBytes,
-  refuse(response: ServerResponse, error: ConnectError) {
+  refuse(response: WholeResponse, error: ConnectError) {
     for (const [name, value] of error.metadata) response.setHeader(name, value);
     send(response, codeToHttpStatus(error.code), "application/json", errorToJsonBytes(error, undefined));
   },
@@ -34,7 +34,7 @@ const JSON_TEXT: UnaryWire = {
 };
 
 /** Connect calls by POST with an uncompressed message. */
-export function connectWireOf({ headers }: IncomingMessage): UnaryWire | undefined {
+export function connectWireOf({ headers }: ArrivedRequest): UnaryWire | undefined {
   if ((headers["content-encoding"] ?? "identity") !== "identity") return undefined;
   switch (headers["content-type"]) {
     case "application/proto":
@@ -46,7 +46,7 @@ export function connectWireOf({ headers }: IncomingMessage): UnaryWire | undefin
   }
 }
 
-function send(response: ServerResponse, status: number, type: string, body: Uint8Array): void {
+function send(response: WholeResponse, status: number, type: string, body: Uint8Array): void {
   response.writeHead(status, { "content-type": type, "content-length": body.byteLength });
   response.end(body);
 }

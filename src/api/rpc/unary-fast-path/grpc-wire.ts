@@ -1,9 +1,10 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { Fault } from "../../../base/fault.js";
+import type { ArrivedRequest } from "../../connection/exchange.js";
 import { malformed } from "../../messages/json-text.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../framing.js";
 import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
@@ -78,13 +79,16 @@ function webRefusal(error: ConnectError): Buffer {
   return framed(trailerSerialize(setTrailerStatus(new Headers(), error)), trailerFlag);
 }
 
+/** Whether a call uses gRPC with binary messages. */
+export function isGrpc({ "content-type": type }: IncomingHttpHeaders): boolean {
+  return type === "application/grpc" || type === "application/grpc+proto";
+}
+
 /** gRPC and gRPC-Web with one uncompressed binary message. gRPC itself needs the trailers of HTTP/2. */
-export function grpcWireOf({ headers, httpVersionMajor }: IncomingMessage): UnaryWire | undefined {
+export function grpcWireOf({ headers, httpVersionMajor }: ArrivedRequest): UnaryWire | undefined {
   if ((headers["grpc-encoding"] ?? "identity") !== "identity") return undefined;
+  if (isGrpc(headers)) return httpVersionMajor === 2 ? GRPC : undefined;
   switch (headers["content-type"]) {
-    case "application/grpc":
-    case "application/grpc+proto":
-      return httpVersionMajor === 2 ? GRPC : undefined;
     case "application/grpc-web":
     case "application/grpc-web+proto":
       return GRPC_WEB;

@@ -1,10 +1,12 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Fault } from "../../../base/fault.js";
 import { BodyTooLarge, collectBody } from "../../../memory/collect-body.js";
 import { rateRefusalOf } from "../../admission/rate-gate.js";
 import type { Visits } from "../../browser/visits.js";
+import type { ArrivedRequest, OpenResponse, WholeResponse } from "../../connection/exchange.js";
+import type { StreamRequest } from "../../connection/stream-exchange.js";
 import { dropUnreadBody } from "../../connection/unread-body.js";
 import type { Observe } from "../../observation/observation.js";
 import { parentSpanIn, traceOf } from "../../observation/trace.js";
@@ -21,11 +23,13 @@ import { connectWireOf } from "./connect-wire.js";
 import { grpcWireOf } from "./grpc-wire.js";
 import type { UnaryWire } from "./wire.js";
 
-/** Serves a request, or returns false for one that Connect's own handlers serve. */
-export type UnaryFastPath = (request: IncomingMessage, response: ServerResponse) => boolean;
+/** Returns what serves a request; undefined for one that Connect's own handlers serve. */
+export type UnaryFastPath = (request: IncomingMessage | StreamRequest) => ServeCall | undefined;
+
+type ServeCall = (response: WholeResponse) => void;
 
 /** The first step of every request, whatever serves it. Resolves once it may be read. */
-export type BeginRequest = (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void>;
+export type BeginRequest = (request: ArrivedRequest, response: OpenResponse, path: string) => Promise<void>;
 
 interface FastPathParts {
   readonly observe: Observe;
@@ -50,29 +54,30 @@ export function createUnaryFastPath(
       return [`/${desc.parent.typeName}/${desc.name}`, { pipeline, limits: limitsOf(desc, most) }] as const;
     }),
   );
-  return (request, response) => {
-    if (request.method !== "POST") return false;
+  return (request) => {
+    if (request.method !== "POST") return undefined;
     const served = byPath.get(request.url ?? "");
     const wire = served && (grpcWireOf(request) ?? connectWireOf(request));
-    if (!wire) return false;
+    if (!wire) return undefined;
     const { pipeline, limits } = served;
     const asked = headerOf(request, wire.timeoutHeader);
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
     // Connect's handlers refuse an invalid time.
-    if (asked !== undefined && askedMs === undefined) return false;
+    if (asked !== undefined && askedMs === undefined) return undefined;
     // A call without a deadline has none, over any protocol: methods bound their own waits.
     const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.timeoutMs, askedMs);
-    // Writing the response failed: its caller must not wait for it, nor may the process end.
-    serve({ ...parts, pipeline, wire, request, response, limits, deadlineMs }).catch(() => response.destroy());
-    return true;
+    return (response) => {
+      // Writing the response failed: its caller must not wait for it, nor may the process end.
+      serve({ ...parts, pipeline, wire, request, response, limits, deadlineMs }).catch(() => response.destroy());
+    };
   };
 }
 
 interface FastPathCall extends FastPathParts {
   readonly pipeline: Pipeline;
   readonly wire: UnaryWire;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: IncomingMessage | StreamRequest;
+  readonly response: WholeResponse;
   readonly limits: RpcLimits;
   /** Milliseconds from now; undefined without a deadline. */
   readonly deadlineMs: number | undefined;
@@ -134,7 +139,7 @@ async function answer(
 
 /** @throws {Fault}; the reason that ended the call; {ConnectError} if the caller disconnected. */
 async function readBody(
-  request: IncomingMessage,
+  request: IncomingMessage | StreamRequest,
   wire: UnaryWire,
   { messageBytes }: RpcLimits,
   callEnd: CallAbort,

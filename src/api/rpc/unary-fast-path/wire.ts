@@ -1,6 +1,6 @@
-import type { ServerResponse } from "node:http";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
+import type { WholeResponse } from "../../connection/exchange.js";
 
 /** The encoding of unary calls in one protocol. */
 export interface UnaryWire {
@@ -15,6 +15,6 @@ export interface UnaryWire {
   /** @throws {Fault} for a message that cannot be read; {ConnectError} for errors that the protocol itself defines. */
   read(type: DescMessage, body: Buffer, mostBytes: number): Promise<Message>;
   /** Returns a promise if it works on a large message in several turns of the event loop. */
-  answer(response: ServerResponse, type: DescMessage, message: Message): void | Promise<void>;
-  refuse(response: ServerResponse, error: ConnectError): void;
+  answer(response: WholeResponse, type: DescMessage, message: Message): void | Promise<void>;
+  refuse(response: WholeResponse, error: ConnectError): void;
 }
