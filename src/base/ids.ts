@@ -40,6 +40,8 @@ const POOL_BYTES = 8 * 512;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolUsed = POOL_BYTES;
 let lastMs = 0;
+/** `lastMs` as every id of that millisecond begins. */
+let timeText = "";
 let sequence = 0;
 
 /**
@@ -48,13 +50,8 @@ let sequence = 0;
  */
 export function newUuid(): Uuid {
   const now = Date.now();
-  if (now > lastMs) {
-    lastMs = now;
-    sequence = 0;
-  } else if (++sequence > 0xfff) {
-    lastMs += 1;
-    sequence = 0;
-  }
+  if (now > lastMs) beginMs(now);
+  else if (++sequence > 0xfff) beginMs(lastMs + 1);
   if (poolUsed + 8 > POOL_BYTES) {
     randomFillSync(pool);
     poolUsed = 0;
@@ -62,10 +59,16 @@ export function newUuid(): Uuid {
   pool[poolUsed] = ((pool[poolUsed] ?? 0) & 0x3f) | 0x80;
   const random = pool.toString("hex", poolUsed, poolUsed + 8);
   poolUsed += 8;
-  const time = lastMs.toString(16).padStart(12, "0");
-  const id = `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${random.slice(0, 4)}-${random.slice(4)}`;
+  const id = `${timeText}-7${sequence.toString(16).padStart(3, "0")}-${random.slice(0, 4)}-${random.slice(4)}`;
   if (!isUuid(id)) throw new Error("a UUIDv7 came out malformed");
   return id;
+}
+
+function beginMs(ms: number): void {
+  lastMs = ms;
+  sequence = 0;
+  const time = ms.toString(16).padStart(12, "0");
+  timeText = `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 /** The time in a version 7 UUID (RFC 9562, 5.7); undefined for other versions. */

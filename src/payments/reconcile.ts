@@ -6,7 +6,7 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { readConnection } from "../store/payments/connections.js";
-import { claimPayments } from "../store/payments/payments.js";
+import { claimPayments, LEASE_SECONDS } from "../store/payments/payments.js";
 import { findToken } from "../store/tokens/tokens.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
@@ -42,7 +42,7 @@ export async function reconcileTenant(parts: ReconcileParts, tenantId: TenantId,
   let claimed: number;
   do {
     const rows = await parts.database.ordinary.run(tenantId, "unguarded", (tx) =>
-      tx.query(claimPayments, { limit: AT_ONCE }),
+      tx.query(claimPayments, { limit: AT_ONCE, seconds: LEASE_SECONDS }),
     );
     await Promise.all(rows.map((row) => reconcile(parts, keys, tenantId, openPayment(keys, tenantId, row))));
     claimed = rows.length;

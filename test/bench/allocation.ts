@@ -5,7 +5,12 @@ import { say } from "./table.js";
 import { tokenPlans } from "./tokens.js";
 
 /** Names of the operations whose garbage is measured. */
-const OPERATIONS = ["POST /tokens (card)", "GET /tokens/{id}, reveal", "POST /tokenize, 100 leaves, 1 caller"];
+const OPERATIONS = [
+  "POST /tokens (card)",
+  "GET /tokens/{id}, reveal",
+  "POST /tokenize, 100 leaves, 1 caller",
+  "POST /detokenize, 100 references, 1 caller",
+];
 
 /** What a request allocates on the server's heap, from V8's garbage-collection trace. */
 export async function allocationRows(build: string): Promise<ReadonlyMap<string, number>> {

@@ -66,6 +66,13 @@ export const tokenizeLeaves = (key: string): LoadRequest => ({
   body: LEAVES,
 });
 
+export const detokenizeCards = (key: string, ids: readonly string[]): LoadRequest => ({
+  method: "POST",
+  path: "/detokenize",
+  headers: { "BT-API-KEY": key, ...JSON_TYPE },
+  body: Buffer.from(JSON.stringify(ids.map((id) => `{{ ${id} | json: "$.number" }}`))),
+});
+
 export const createCardOverGrpc = (key: string): LoadRequest => ({
   method: "POST",
   path: "/cloakroom.v1.TokenService/CreateToken",

@@ -4,6 +4,7 @@ import type { Table } from "./table.js";
 import {
   createCard,
   createCardOverGrpc,
+  detokenizeCards,
   getToken,
   getTokenOverGrpc,
   listTokensOverGrpc,
@@ -43,6 +44,10 @@ export async function tokenPlans(server: BenchServer): Promise<readonly Plan[]> 
     {
       ...{ operation: "POST /tokenize, 100 leaves, 1 caller", protocol: "http1", connections: 1, expect: 200 },
       request: () => tokenizeLeaves(key),
+    },
+    {
+      ...{ operation: "POST /detokenize, 100 references, 1 caller", protocol: "http1", connections: 1, expect: 200 },
+      request: () => detokenizeCards(key, ids.slice(0, 100)),
     },
     {
       ...{

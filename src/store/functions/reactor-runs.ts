@@ -1,6 +1,7 @@
 import type { Uuid } from "../../base/ids.js";
+import { defineDueWork } from "../statements/due-work.js";
 import { defineRemoval } from "../statements/removal.js";
-import { defineChange, defineHasRow, defineInsert, defineRow, defineRows } from "../statements/row-statements.js";
+import { defineChange, defineInsert, defineRow } from "../statements/row-statements.js";
 import { isUnexpired } from "../statements/unexpired.js";
 
 export type RunState = "queued" | "running" | "delivering" | "done";
@@ -33,27 +34,13 @@ export const readRun = defineRow<Uuid, RunRow>(
     from reactor_runs where tenant_id = ${tenantId} and id = ${id} and ${isUnexpired(sql, "expires_at", at)}`,
 );
 
-export interface RunClaim {
-  readonly limit: number;
-  /** How long no other replica may take them, on the database's clock. */
-  readonly seconds: number;
-}
-
-/** Takes due runs that no replica works on. A run that was already running was interrupted, and its attempt counts. */
-export const claimRuns = defineRows<RunClaim, RunRow>(
-  "write",
-  "reactor_runs",
-  (sql, tenantId, { limit, seconds }, at) => sql`
-    update reactor_runs set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1,
-      attempts = attempts + case when state = 'running' then 1 else 0 end,
-      state = case when state = 'queued' then 'running' else state end
-    where tenant_id = ${tenantId} and id = any(array(
-      select id from reactor_runs
-      where tenant_id = ${tenantId} and state <> 'done' and due_at <= ${at} and expires_at > ${at}
-        and (lease_until is null or lease_until < now())
-      order by due_at limit ${limit} for update skip locked))
-    returning id, reactor_id, application_id, request, state, attempts, claim, result`,
-);
+/** Unfinished runs. One that was already running when it is claimed was interrupted, and its attempt counts. */
+export const { claim: claimRuns, hasDue: hasRunsDue } = defineDueWork<RunRow>("reactor_runs", {
+  change: `claim = claim + 1, attempts = attempts + case when state = 'running' then 1 else 0 end,
+    state = case when state = 'queued' then 'running' else state end`,
+  columns: "id, reactor_id, application_id, request, state, attempts, claim, result",
+  open: (sql, at) => sql`state <> 'done' and expires_at > ${at}`,
+});
 
 export type RunProgress = Pick<RunRow, "id" | "claim" | "state" | "attempts" | "result"> & {
   readonly due_at: Date;
@@ -75,15 +62,6 @@ export const deleteRun = defineChange<Pick<RunRow, "id" | "claim">>(
   "reactor_runs",
   (sql, tenantId, { id, claim }) => sql`
     delete from reactor_runs where tenant_id = ${tenantId} and id = ${id} and claim = ${claim}`,
-);
-
-/** Whether an unfinished run is due before a time. */
-export const hasRunsDue = defineHasRow<Date>(
-  "read",
-  "reactor_runs",
-  (sql, tenantId, until, at) => sql`
-    select 1 from reactor_runs
-    where tenant_id = ${tenantId} and state <> 'done' and due_at < ${until} and expires_at > ${at} limit 1`,
 );
 
 /** Deletes expired results. */

@@ -1,5 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
-import { defineChange, defineHasRow, defineRows } from "../statements/row-statements.js";
+import { defineDueWork } from "../statements/due-work.js";
+import { defineChange } from "../statements/row-statements.js";
 import { defineWrite } from "../statements/statement.js";
 
 export interface MessageRow {
@@ -28,24 +29,11 @@ export const insertMessage = defineWrite<NewMessage>({
     }),
 });
 
-export interface MessageClaim {
-  readonly limit: number;
-  /** How long no other replica may take them, on the database's clock. */
-  readonly seconds: number;
-}
-
-/** Takes due messages that no replica is sending. */
-export const claimMessages = defineRows<MessageClaim, MessageRow>(
-  "write",
-  "outbox",
-  (sql, tenantId, { limit, seconds }, at) => sql`
-    update outbox set lease_until = now() + ${seconds} * interval '1 second', claim = claim + 1
-    where tenant_id = ${tenantId} and id = any(array(
-      select id from outbox
-      where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
-      order by due_at limit ${limit} for update skip locked))
-    returning id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim`,
-);
+/** Messages to send. */
+export const { claim: claimMessages, hasDue: hasMessagesDue } = defineDueWork<MessageRow>("outbox", {
+  change: "claim = claim + 1",
+  columns: "id, invitation_id, invitation_revision, sign_in_request_id, attempts, claim",
+});
 
 /** Releases a message until its next attempt, unless another replica has taken it since. */
 export const postponeMessage = defineChange<Pick<MessageRow, "id" | "claim" | "attempts"> & { readonly due_at: Date }>(
@@ -71,10 +59,3 @@ export const deleteMessagesOf = defineWrite<Uuid>({
     sql`delete from outbox where tenant_id = ${tenantId} and invitation_id = any(${[...invitationIds]}::uuid[])`,
   ],
 });
-
-/** Whether an unsent message is due before a time. */
-export const hasMessagesDue = defineHasRow<Date>(
-  "read",
-  "outbox",
-  (sql, tenantId, until) => sql`select 1 from outbox where tenant_id = ${tenantId} and due_at < ${until} limit 1`,
-);

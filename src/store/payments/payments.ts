@@ -2,8 +2,9 @@ import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { defineList } from "../statements/counted-page.js";
+import { defineDueWork } from "../statements/due-work.js";
 import { bytes, text, time, uuid } from "../statements/parameter.js";
-import { defineChange, defineHasRow, defineRead, defineRows } from "../statements/row-statements.js";
+import { defineChange, defineRead } from "../statements/row-statements.js";
 import { defineStatement } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
@@ -28,7 +29,7 @@ const COLUMNS =
  * How long no other process may work on a payment, on the database's clock. Longer than the timeout of payment
  * services.
  */
-const LEASE_SECONDS = 45;
+export const LEASE_SECONDS = 45;
 
 /** Inserts a payment, leased to this process. */
 export const insertPayment = defineChange<Omit<PaymentRow, "created_at" | "revision">>(
@@ -102,25 +103,11 @@ function definePaymentUpdate(leaseUntil: string) {
   });
 }
 
-/** Takes due payments that no process works on. */
-export const claimPayments = defineRows<{ readonly limit: number }, PaymentRow>(
-  "write",
-  "payments",
-  (sql, tenantId, { limit }, at) => sql`
-    update payments set lease_until = now() + ${LEASE_SECONDS} * interval '1 second', revision = revision + 1
-    where tenant_id = ${tenantId} and id = any(array(
-      select id from payments
-      where tenant_id = ${tenantId} and due_at <= ${at} and (lease_until is null or lease_until < now())
-      order by due_at limit ${limit} for update skip locked))
-    returning ${sql.unsafe(COLUMNS)}`,
-);
-
-/** Whether a payment has work due before a time. */
-export const hasPaymentsDue = defineHasRow<Date>(
-  "read",
-  "payments",
-  (sql, tenantId, until) => sql`select 1 from payments where tenant_id = ${tenantId} and due_at < ${until} limit 1`,
-);
+/** Payments to reconcile. */
+export const { claim: claimPayments, hasDue: hasPaymentsDue } = defineDueWork<PaymentRow>("payments", {
+  change: "revision = revision + 1",
+  columns: COLUMNS,
+});
 
 /** Payments whose token a caller may use. Undefined fields do not restrict. */
 export interface PaymentScope {
