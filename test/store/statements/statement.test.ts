@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../../src/audit/log-entry.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
-import { inPreparedSizes } from "../../../src/store/statements/statement-batch.js";
+import { inPreparedSizes } from "../../../src/store/statements/prepared-sizes.js";
 import { raiseAuthRevision, readTenant } from "../../../src/store/tenancy/tenants.js";
 import { countActiveToken, countToken } from "../../../src/store/tokens/token-counts.js";
 import { upsertCvc } from "../../../src/store/tokens/token-cvc.js";
