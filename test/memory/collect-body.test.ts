@@ -160,7 +160,7 @@ describe("the time of a body", () => {
     ["a key, if it arrives without pause", KEY, 20_000, 61],
     ["a key, if it barely arrives", KEY, 1_000, 6],
     ["a key, if nothing arrives", KEY, 0, 6],
-  ])("of %s ends", async (_, proof, bytesPerSecond, second) => {
+  ])("ends for %s", async (_, proof, bytesPerSecond, second) => {
     expect(await refusedAfter(proof, bytesPerSecond)).toBe(second);
   });
 

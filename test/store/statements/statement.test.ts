@@ -130,7 +130,7 @@ describe("the statements of a transaction", () => {
 });
 
 describe("batches", () => {
-  it("of every size up to 130 give each input its own result", async () => {
+  it("give each input its own result at every size up to 130", async () => {
     await using fixture = await openFixture(database, { connections: 1, batch: 130 });
     for (let size = 1; size <= 130; size += 1) {
       const names = Array.from({ length: size }, (_, index) => `${size}/${index}`);
