@@ -51,7 +51,7 @@ describe("paths", () => {
     ["POST", "/cloakroom.v1.TokenService/Nope"],
     ["POST", "/cloakroom.v1.NopeService/GetToken"],
     ["POST", "/cloakroom.v1.TokenService"],
-  ])("that do not exist are 404, also without a key: %s %s", async (method, path) => {
+  ])("are 404 if they do not exist, also without a key: %s %s", async (method, path) => {
     for (const key of [backEnd.key, undefined]) {
       const { status, body, headers } = await backEnd(method, path, {
         key,
@@ -71,7 +71,7 @@ describe("paths", () => {
     ["PUT", "/tokens/abc", ["GET", "DELETE"]],
     ["PATCH", "/applications/01890000-0000-7000-8000-000000000000", ["GET", "PUT", "DELETE"]],
     ["PUT", "/applications/01890000-0000-7000-8000-000000000000/keys", ["POST", "GET"]],
-  ])("that support other methods are 405 and list them: %s %s", async (method, path, methods) => {
+  ])("are 405 with a list if they support other methods: %s %s", async (method, path, methods) => {
     const answer = await backEnd(method, path, method === "GET" ? {} : { raw: "{" });
     expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed", status: 405 } });
     const allowed = answer.headers.get("allow")?.split(", ") ?? [];
@@ -89,7 +89,7 @@ describe("paths", () => {
       [method, "/tokens/?size=1", 405, "GET, POST"] as const,
       [method, "/applications/abc/keys", 405, "POST, GET"] as const,
     ]),
-  ])("get the same response to %s as to any other method: %s", async (method, path, status, allow) => {
+  ])("answer %s like any other method: %s", async (method, path, status, allow) => {
     // fetch refuses to send TRACE.
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${inject("serverUrl")}${path}`, { method }, resolve);
@@ -100,7 +100,7 @@ describe("paths", () => {
     expect(JSON.parse(await text(response))).toMatchObject({ code });
   });
 
-  it("of RPC methods accept POST only", async () => {
+  it("accept POST only if they are RPC methods", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       const answer = await backEnd(method, "/cloakroom.v1.TokenService/GetToken");
       expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed" } });
@@ -108,7 +108,7 @@ describe("paths", () => {
     }
   });
 
-  it("of RPC methods accept the content types of RPC only", async () => {
+  it("accept the content types of RPC only if they are RPC methods", async () => {
     for (const type of [
       "text/plain",
       "application/xml",
@@ -139,7 +139,7 @@ describe("paths", () => {
     expect(await tenant.manage(method, `${path}/?${query}`)).toMatchObject({ status: 200 });
   });
 
-  it("of operations with a body may end in a slash too", async () => {
+  it("may end in a slash if their operation has a body", async () => {
     const created = await backEnd("POST", "/tokens/", { body: { type: "token", data: "x" } });
     expect(created.status).toBe(201);
     expect(await backEnd("GET", `/tokens/${created.body.id}/`)).toMatchObject({ status: 200, body: { data: "x" } });
