@@ -31,7 +31,7 @@ const STEPS = [
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"],
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/typescript/tsconfig.json"],
   [process.execPath, "node_modules/typescript/bin/tsc", "-p", "clients/elements/tsconfig.json"],
-  [process.execPath, "scripts/bundle-cli.js"],
+  [process.execPath, "scripts/bundle-program.js"],
   [process.execPath, "scripts/copy-sql.js"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/bundle-sandbox.ts"],
   [process.execPath, "--import=./scripts/typescript-sources.js", "scripts/build-web.ts"],

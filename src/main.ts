@@ -8,7 +8,18 @@ if (Number.parseInt(process.versions.node, 10) < MIN_NODE) {
   );
   process.exitCode = 1;
 } else {
+  await keepCompiledCode();
   await import("./cli/entry.js");
+}
+
+/**
+ * Keeps compiled code in dist/.compile-cache, which saves a server 0.15 s of processor time at its next start. Node's
+ * default, a folder in /tmp, could be prepared by another account with code of its own; accounts that can write to dist
+ * can change the program itself. Without the right to write there, Node compiles everything, as at a first start.
+ */
+async function keepCompiledCode(): Promise<void> {
+  const { enableCompileCache } = await import("node:module");
+  enableCompileCache(new URL("../.compile-cache", import.meta.url).pathname);
 }
 
 export {};

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { packageFile } from "./package-files.js";
 
 /** What this program was built from. */
 export interface BuildVersion {
@@ -8,17 +9,8 @@ export interface BuildVersion {
 }
 
 export function readBuildVersion(): BuildVersion {
-  const root = packageRoot();
-  const { version }: { version: string } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
+  const { version }: { version: string } = JSON.parse(readFileSync(packageFile("package.json"), "utf8"));
   // scripts/build.js writes it.
-  const commitFile = new URL("dist/.commit", root);
+  const commitFile = packageFile("dist/.commit");
   return existsSync(commitFile) ? { version, commit: readFileSync(commitFile, "utf8").trim() } : { version };
-}
-
-/** The folder of package.json, at another depth for each bundle that this file is part of. */
-function packageRoot(): URL {
-  for (let folder = new URL(".", import.meta.url); ; folder = new URL("..", folder)) {
-    if (existsSync(new URL("package.json", folder))) return folder;
-    if (folder.pathname === "/") throw new Error("package.json is missing above this program");
-  }
 }

@@ -4,14 +4,13 @@ import { createRequire } from "node:module";
 import { Socket } from "node:net";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageFile } from "../base/package-files.js";
 import type { RunnerSettings } from "./runner/settings.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
 import { FrameSocket } from "./wire/frame-socket.js";
 
-/** The runner built by `npm run build`: dist/sandbox. Its path depends on whether this file is source or built. */
-const image = fileURLToPath(
-  new URL(import.meta.url.endsWith(".ts") ? "../../dist/sandbox/" : "../../sandbox/", import.meta.url),
-);
+/** The runner built by `npm run build`. */
+const image = fileURLToPath(packageFile("dist/sandbox/"));
 
 /** The largest frame of a runner is a value of 5 MB with its console. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024;

@@ -1,5 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { packageFile } from "../base/package-files.js";
 import { distributeNewTables } from "./cluster/distribute.js";
 import { SCHEMA_LEASE, withLease } from "./jobs/lease.js";
 import { connect, type DatabaseAddress, type Sql } from "./postgres/connect.js";
@@ -7,7 +9,8 @@ import { codeOf } from "./postgres/database-error.js";
 import { DatabaseSetupError, ensureRoles, quoteName } from "./postgres/roles.js";
 import { retryingLocks } from "./transactions/lock-retries.js";
 
-const FOLDER = join(import.meta.dirname, "migrations");
+/** `npm run build` copies the .sql files there. */
+const FOLDER = fileURLToPath(packageFile("dist/src/store/migrations/"));
 const LEASE_SECONDS = 60;
 
 export interface MigrateOptions {

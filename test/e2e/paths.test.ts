@@ -80,14 +80,24 @@ describe("paths", () => {
     for (const one of allowed) expect(answer.body.detail).toContain(one);
   });
 
-  it.each(["TRACE", "QUERY", "PROPFIND"])("answer %s like any other method if they exist", async (method) => {
+  it.each<readonly [string, string, number, string | undefined]>([
+    ["TRACE", "/cloakroom.v1.TokenService/GetToken", 405, "POST"],
+    ["PROPFIND", "/cloakroom.v1.TokenService/GetToken", 405, "POST"],
+    ["PROPFIND", "/nothing", 404, undefined],
+    ...["TRACE", "QUERY", "PROPFIND"].flatMap((method) => [
+      [method, "/tokens", 405, "GET, POST"] as const,
+      [method, "/tokens/?size=1", 405, "GET, POST"] as const,
+      [method, "/applications/abc/keys", 405, "POST, GET"] as const,
+    ]),
+  ])("answer %s like any other method: %s", async (method, path, status, allow) => {
     // fetch refuses to send TRACE.
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const sent = request(`${inject("serverUrl")}/tokens`, { method }, resolve);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request(`${inject("serverUrl")}${path}`, { method }, resolve);
       sent.once("error", reject).end();
     });
-    expect({ status: answer.statusCode, allow: answer.headers.allow }).toEqual({ status: 405, allow: "GET, POST" });
-    expect(JSON.parse(await text(answer))).toMatchObject({ code: "method_not_allowed" });
+    expect({ status: response.statusCode, allow: response.headers.allow }).toEqual({ status, allow });
+    const code = status === 405 ? "method_not_allowed" : "not_found";
+    expect(JSON.parse(await text(response))).toMatchObject({ code });
   });
 
   it("accept POST only if they are RPC methods", async () => {

@@ -1,5 +1,6 @@
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../support/browser.js";
 import { openShop, type Shop } from "../support/payments.js";
 
 const CHALLENGED = "4000000000003220";
@@ -8,7 +9,7 @@ let shop: Shop;
 let browser: Browser;
 beforeAll(async () => {
   shop = await openShop();
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await launchBrowser();
 });
 afterAll(() => browser?.close());
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { startFlags } from "./start-flags.js";
 
 /** One of several servers on a database, or one that is to be killed: its data outlives it. */
 export interface Replica extends AsyncDisposable {
@@ -15,7 +16,7 @@ export interface Replica extends AsyncDisposable {
 
 /** Starts `cloakroom serve` with this environment, on its own port. */
 export async function startReplica(environment: Readonly<Record<string, string>>): Promise<Replica> {
-  const child = spawn(process.execPath, ["dist/src/main.js", "serve"], {
+  const child = spawn(process.execPath, [...startFlags(), "dist/src/main.js", "serve"], {
     env: {
       PATH: process.env.PATH,
       CLOAKROOM_PORT: "0",

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { escaped } from "../../base/html.js";
+import { packageFile } from "../../base/package-files.js";
 
 /** A page of docs/, as the build rendered it. */
 export interface Guide {
@@ -32,7 +33,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 
 /** Reads the guides rendered by `npm run build`. */
 export async function readGuides(): Promise<readonly Guide[]> {
-  const folder = new URL("../../../guides/", import.meta.url);
+  const folder = packageFile("dist/guides/");
   const listed: readonly { name: string; title: string }[] = JSON.parse(
     await readFile(new URL("guides.json", folder), "utf8"),
   );

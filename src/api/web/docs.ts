@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { FastifyInstance } from "fastify";
+import { packageFile } from "../../base/package-files.js";
 import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
 import { FRAME_STYLES, readGuides, renderPage } from "./docs-frame.js";
 
@@ -54,7 +55,7 @@ const SCRIPT = `SwaggerUIBundle({
 /** Serves the API's description at /openapi.json, a page that shows it at /docs, and the guides, without a key. */
 export async function registerDocs(app: FastifyInstance): Promise<void> {
   const [description, renderer, styles, guides] = await Promise.all([
-    readFile(new URL("../../../gen/openapi.json", import.meta.url)),
+    readFile(packageFile("dist/gen/openapi.json")),
     readSwaggerUi("swagger-ui-bundle.js"),
     readSwaggerUi("swagger-ui.css"),
     readGuides(),

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { packageFile } from "../../base/package-files.js";
 
 /** A bundle for browsers, as `scripts/build-web.ts` names it. Paths are relative to dist/web. */
 export interface WebEntry {
@@ -42,7 +43,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Reads dist/web: some files of a few hundred kilobytes in all. */
 export function readWebBuild(): WebBuild {
-  const folder = fileURLToPath(new URL("../../../web/", import.meta.url));
+  const folder = fileURLToPath(packageFile("dist/web/"));
   const manifest: WebManifest = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => name.replaceAll("\\", "/"));
   const files = names.flatMap((name): [string, WebFile][] => {

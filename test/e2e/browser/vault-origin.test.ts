@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { launchBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { answer, type Destination, type RawRequest, startDestination } from "../proxy/support/destination.js";
 import { makeProxy } from "../proxy/support/proxies.js";
@@ -49,11 +50,7 @@ beforeAll(async () => {
   shop = createServer((_, response) => response.setHeader("Content-Type", "text/html").end(SHOP_PAGE));
   await new Promise<void>((resolve) => shop.listen(0, "localhost", resolve));
   shopUrl = `http://localhost:${Object(shop.address()).port}/`;
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    // Chromium's own sandbox cannot be set up by root, which tests in containers run as.
-    args: ["--no-sandbox"],
-  });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

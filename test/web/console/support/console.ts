@@ -87,7 +87,9 @@ export async function openBrowser(browser: Browser, options: Options = {}): Prom
     },
     async expectAccessible() {
       await page.evaluate(AXE);
-      const found = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(AXE_TAGS)} })`);
+      const found = await page.evaluate(
+        `axe.run({ runOnly: ${JSON.stringify(AXE_TAGS)}, resultTypes: ["violations"] })`,
+      );
       const violations = Object(found).violations.map((each: { id: string; nodes: { html: string }[] }) => [
         each.id,
         each.nodes.map(({ html }) => html.slice(0, 200)),
