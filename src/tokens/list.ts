@@ -7,12 +7,13 @@ import { offsetOf, type Page, type PageRequest } from "../base/page.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
+import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
-import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
+import { readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
 import type { Conjunction } from "./search/conjunctions.js";
@@ -159,10 +160,10 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
 /** The tokens with these ids that the caller may see, in this order. */
 export async function findVisibleTokens(
   tx: Transaction,
-  { caller, permission, requestMemory }: TokenQuery,
+  { caller, permission }: TokenQuery,
   ids: readonly string[],
 ): Promise<ReadableToken[]> {
-  const rows = await readTokenRows(tx, ids, requestMemory, tooLargePage);
+  const rows = await readTokenRows(tx, ids, tooLargePage);
   return rows.flatMap((row) => {
     if (!row) return [];
     const place = { id: row.id, containers: row.containers.map(storedContainer) };

@@ -1,27 +1,20 @@
 import type { Fault } from "../base/fault.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
-import { findBoundedToken, isLargeToken, type LargeToken } from "../store/tokens/bounded-reads.js";
+import { findBoundedToken, isLargeToken, type LargeToken, SMALL_TOKEN_BYTES } from "../store/tokens/token-reads.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
+import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { BODY_BYTES_FOR_SEALED, SMALL_TOKEN_BYTES } from "./large-reads.js";
-
-const MB = 1024 * 1024;
-
-/** Maximum sealed bytes of the tokens that one request reads: three of the largest. */
-export const MAX_READ_BYTES = 16 * MB;
 
 /** Tokens per query. The small ones of a group have at most {@link SMALL_TOKEN_BYTES} together. */
 const GROUP = 20;
 
 /**
- * Reads tokens for one request, within its memory budget: large ones after memory for all of them is reserved.
- * @throws {Fault} unavailable if there is no memory.
+ * Reads tokens for one request: large ones after memory for all of them is reserved.
+ * @throws {MemoryNeeded}
  * @param tooMany the fault for tokens of more than {@link MAX_READ_BYTES}.
  */
 export async function readTokenRows(
   tx: Transaction,
   ids: readonly string[],
-  memory: RequestMemory,
   tooMany: () => Fault,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
   const found: (TokenRowWithCvc | LargeToken | undefined)[] = [];
@@ -32,7 +25,7 @@ export async function readTokenRows(
   }
   const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
   if (bytes > MAX_READ_BYTES) throw tooMany();
-  if (bytes > SMALL_TOKEN_BYTES) memory.reserveNow(BODY_BYTES_FOR_SEALED * bytes);
+  if (bytes > SMALL_TOKEN_BYTES) tx.reserve(bytes);
   return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token.id, tooMany) : token)));
 }
 
