@@ -18,7 +18,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
-import { readTokenRows } from "./read-rows.js";
+import { type ReadLimit, readTokenRows } from "./read-rows.js";
 import { openToken } from "./sealing.js";
 import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
@@ -72,7 +72,7 @@ export async function findTokensAs(
   permission: TokenPermission & Permission,
   operation: Operation,
 ): Promise<GrantedTokens | DeniedToken> {
-  const rows = await readTokenRows(tx, ids, tooLarge);
+  const rows = await readTokenRows(tx, ids, REFERENCE_LIMIT);
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) throw unknownTokens(missing);
   const granted = firstGranted(callers, rows, permission);
@@ -151,10 +151,13 @@ function tokenLookup(
   };
 }
 
-function tooLarge(): Fault {
-  const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
-  return new Fault("validation_failed", detail, { fields: {} });
-}
+const REFERENCE_LIMIT: ReadLimit = {
+  mostBytes: MAX_READ_BYTES,
+  tooMany() {
+    const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
+    return new Fault("validation_failed", detail, { fields: {} });
+  },
+};
 
 /** The message that published clients document, see docs/proxies.md. */
 function unknownTokens(ids: readonly string[]): Fault {

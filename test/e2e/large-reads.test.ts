@@ -125,7 +125,7 @@ it(
       change: (index) => send("PATCH", `/tokens/${large}`, { metadata: { index: String(index) } }, patch),
       replay: () => send("POST", "/tokens", {}, once),
       duplicate: () => send("POST", "/tokens", unique({})),
-      page: () => request("/tokens?size=3"),
+      page: () => request("/tokens?size=1"),
     };
     for (const [kind, run] of Object.entries(kinds)) {
       const responses = await Promise.all(Array.from({ length: READERS / 4 }, (_, index) => run(index)));
@@ -133,6 +133,9 @@ it(
       for (const { status, retryAfter } of refused) expect([kind, status, retryAfter]).toEqual([kind, 503, "1"]);
       expect([kind, refused.length]).not.toEqual([kind, responses.length]);
     }
+    const pageOfTwo = await backEnd("GET", "/tokens?size=2");
+    const tooLarge = "must be smaller: the tokens of this page have more than 8388608 bytes together";
+    expect(pageOfTwo).toMatchObject({ status: 400, body: { errors: { size: [tooLarge] } } });
     expect((await request(`/tokens/${large}`, { method: "DELETE" })).status).toBe(204);
     expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
   },
