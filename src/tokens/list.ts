@@ -2,8 +2,7 @@ import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { requireReason } from "../access/reveal-reason.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
-import { invalid } from "../base/fault.js";
-import { offsetOf, type Page, type PageRequest } from "../base/page.js";
+import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest, pageTooLarge } from "../base/page.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
@@ -171,14 +170,7 @@ export async function findVisibleTokens(
   });
 }
 
-/** A page is written in one turn of the event loop: 15 MB took 64 ms (two busy cores). */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-
-const PAGE_LIMIT: ReadLimit = {
-  mostBytes: MAX_PAGE_BYTES,
-  tooMany: () =>
-    invalid("size", `must be smaller: the tokens of this page have more than ${MAX_PAGE_BYTES} bytes together`),
-};
+const PAGE_LIMIT: ReadLimit = { mostBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
 
 /** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
 export function recheckFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {
