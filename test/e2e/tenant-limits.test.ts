@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { connect, openShop } from "../support/payments.js";
 import type { RestClient } from "../support/rest.js";
+import { openStored } from "../support/stored.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 let tenant: TestTenant;
@@ -76,5 +78,33 @@ describe("pages of large entities are measured before they are read", () => {
     }
     const page = await own.manage("GET", "/reactors?size=50");
     expect([page.status, page.body.data.length, page.body.pagination.total_items]).toEqual([200, 50, 60]);
+  });
+});
+
+describe("payments", () => {
+  it("have at most 1,000 refunds, and a tenant has at most 1,000 connections", async () => {
+    await using stored = await openStored();
+    const shop = await openShop();
+    const { id: tenantId } = shop.tenant;
+    const { body: payment } = await shop.pay({ intent: "capture" });
+    const path = `/orchestration/transactions/${payment.id}/refunds`;
+    const refund = () => shop.backEnd("POST", path, { body: { amount: 1 } });
+    expect((await refund()).status).toBe(201);
+    await stored.change(
+      tenantId,
+      `insert into refunds select tenant_id, gen_random_uuid(), payment_id, record, revision, created_at
+       from refunds, generate_series(2, 1000) where tenant_id = '${tenantId}'`,
+    );
+    const tooMany = await refund();
+    expect([tooMany.status, tooMany.body.code]).toEqual([409, "wrong_state"]);
+    expect(tooMany.body.detail).toMatch(/it has 1000 refunds, and may have at most 1000\.$/);
+
+    await stored.change(
+      tenantId,
+      `insert into connections select tenant_id, gen_random_uuid(), formula_id, display_name, fields, accepted_countries,
+         accepted_currencies, active, status, checks, null, revision, created_by, created_at
+       from connections, generate_series(2, 1000) where tenant_id = '${tenantId}'`,
+    );
+    await expect(connect(shop.tenant)).rejects.toThrow("at most 1000 connections");
   });
 });
