@@ -1,3 +1,4 @@
+import { invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
 import type { Json, JsonObject } from "../base/json.js";
 import { type ContainerPath, parseContainer } from "./container.js";
@@ -58,6 +59,22 @@ export interface AccessRights {
   readonly rules: readonly AccessRule[];
 }
 
+/** Of all rules of an application or session together. The rights of thousands of keys are kept in memory. */
+const MAX_RULES_CHARACTERS = 100_000;
+
+/** @throws {Fault} validation_failed for rules that are too large to be stored. */
+export function requireRulesSize(rules: readonly AccessRule[]): void {
+  const size = rules.reduce((sum, rule) => sum + charactersOf(rule), 0);
+  if (size > MAX_RULES_CHARACTERS)
+    throw invalid("rules", `must have at most ${MAX_RULES_CHARACTERS} characters in all`);
+}
+
+/** The characters of a rule's texts. */
+export function charactersOf({ description = "", scope }: AccessRule): number {
+  const texts = scope.kind === "container" ? [scope.container] : scope.conditions.map(({ value }) => value);
+  return texts.reduce((sum, { length }) => sum + length, description.length);
+}
+
 /**
  * Checks the rights that an application of a type, or a session, should get.
  * @throws {Fault} validation_failed with every wrong field.
@@ -112,7 +129,7 @@ function parseRule(
     report(`${path}.requires_reason`, "must not be true without the transform reveal");
   }
   if (!scope || transform === undefined || !isTransform(transform)) return [];
-  return [{ description, priority, scope, transform, permissions, requiresReason }];
+  return [{ description, priority, scope, transform, permissions: [...new Set(permissions)], requiresReason }];
 }
 
 function parseScope(

@@ -2,7 +2,7 @@ import type { Actor } from "../audit/actor.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
-import type { Page, PageRequest } from "../base/page.js";
+import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   type ApplicationKeyRow,
@@ -16,13 +16,14 @@ import {
   deleteApplicationRow,
   insertApplication,
   listApplicationRows,
+  lockApplication,
   readApplication,
   updateApplicationRow,
 } from "../store/access/applications.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { raiseAuthRevision } from "../store/tenancy/tenants.js";
-import type { Transaction } from "../store/transactions/transaction.js";
-import { parseRights } from "./access-rule.js";
+import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
+import { parseRights, requireRulesSize } from "./access-rule.js";
 import { parseAllowedOrigins } from "./allowed-origins.js";
 import {
   type Application,
@@ -84,7 +85,8 @@ export async function listApplications(
   actor: Actor,
   listing: PageRequest & { readonly ids: readonly Uuid[]; readonly types: readonly string[] },
 ): Promise<Page<Application>> {
-  const { items, total } = await tx.query(listApplicationRows, listing);
+  const { items, total, bytes } = await tx.query(listApplicationRows, listing);
+  requirePageSize("applications", bytes);
   const keyRows = await Promise.all(items.map(({ id }) => tx.query(listApplicationKeysOf, id)));
   writeLog(tx, logEntry(actor, "application", ANY_ENTITY_ID, "list"));
   return { items: items.map((row, index) => openApplication(keys, tx.tenantId, row, keyRows[index] ?? [])), total };
@@ -120,17 +122,28 @@ export async function deleteApplication(tx: Transaction, caller: Caller, id: Uui
   writeLog(tx, logEntry(actorOf(caller), "application", id, "delete"));
 }
 
-/** Makes another key for an application. Its value is known only here. */
+/** Every answer with an application lists its keys. */
+const MAX_KEYS = 100;
+
+/**
+ * Makes another key for an application. Its value is known only here.
+ * @throws {Fault} unprocessable if the application has 100 keys.
+ */
 export async function createKey(
-  tx: Transaction,
+  tx: OrdinaryTransaction,
   keys: TenantKeys,
   caller: Caller,
   applicationId: Uuid,
 ): Promise<WithKey<ApplicationKey>> {
+  await lockApplication(tx, applicationId);
   const found = await find(tx, keys, applicationId);
   if (!found) throw notFound("application");
   requireOwn(caller, found.createdBy);
   requireGrantable(caller, found.type, found);
+  if (found.keys.length >= MAX_KEYS) {
+    const text = `The application has ${found.keys.length} keys, and may have at most ${MAX_KEYS}. Delete one that is not used.`;
+    throw new Fault("unprocessable", text);
+  }
   return addKey(tx, keys, actorOf(caller), found);
 }
 
@@ -207,7 +220,9 @@ export async function removeKey(
 /** @throws {Fault} validation_failed for rights or origins that the type cannot have. */
 function namedRights(type: ApplicationType, draft: ApplicationDraft): NamedRights {
   const allowedOrigins = parseAllowedOrigins(type, draft.allowedOrigins ?? []);
-  return { name: draft.name, ...parseRights(type, draft.permissions, draft.rules), allowedOrigins };
+  const rights = parseRights(type, draft.permissions, draft.rules);
+  requireRulesSize(rights.rules);
+  return { name: draft.name, ...rights, allowedOrigins };
 }
 
 async function find(tx: Transaction, keys: TenantKeys, id: Uuid): Promise<Application | undefined> {

@@ -11,7 +11,7 @@ import { type CredentialRow, findApplicationKey, findApplicationRights } from ".
 import { findSession, type SessionRow } from "../store/access/sessions.js";
 import type { Database } from "../store/database.js";
 import { unavailable } from "../store/postgres/database-error.js";
-import { type AccessRights, parseRights, readRule } from "./access-rule.js";
+import { type AccessRights, charactersOf, parseRights, readRule } from "./access-rule.js";
 import type { CachedCaller, Caller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { type PresentedKey, parseKey } from "./key-text.js";
@@ -33,6 +33,14 @@ const FRESH_MS = 4_000;
 const UNVERIFIED_AT_ONCE = 32;
 const UNVERIFIED_WAITING = 2_000;
 
+/** Estimated memory of all callers that are kept. A tenant can have thousands of sessions with many rules. */
+const MAX_LOADED_BYTES = 64 * 1024 * 1024;
+
+function bytesOf({ grant }: CachedCaller): number {
+  const rules = grant.layers.flatMap((layer) => layer.rules);
+  return rules.reduce((sum, rule) => sum + 1_000 + 2 * charactersOf(rule), 1_000);
+}
+
 interface Loaded {
   readonly caller: CachedCaller;
   readonly since: number;
@@ -51,7 +59,10 @@ export class Authenticator {
   readonly #clock: Clock;
   readonly #onRefused: (refused: RefusedKey) => void;
   /** By a digest of the key, to keep the key's text out of memory. */
-  readonly #loaded = new LRUCache<string, Loaded>({ max: 20_000 });
+  readonly #loaded = new LRUCache<string, Loaded>({
+    ...{ max: 20_000, maxSize: MAX_LOADED_BYTES },
+    sizeCalculation: ({ caller }) => bytesOf(caller),
+  });
   readonly #loading = new Map<string, Promise<CachedCaller>>();
   readonly #unverified = new Semaphore(UNVERIFIED_AT_ONCE, UNVERIFIED_WAITING);
 

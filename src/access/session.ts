@@ -16,7 +16,7 @@ import {
 import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { type AccessRights, type AccessRuleDraft, parseRights, writeRule } from "./access-rule.js";
+import { type AccessRights, type AccessRuleDraft, parseRights, requireRulesSize, writeRule } from "./access-rule.js";
 import { actorOf, applicationOf, type Caller } from "./caller.js";
 import { newKey } from "./key-text.js";
 import type { ApplicationType } from "./permissions.js";
@@ -82,6 +82,7 @@ export interface SessionRequest {
  */
 export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: SessionRequest) {
   const rights = parseRights("session", request.permissions, request.rules);
+  requireRulesSize(rights.rules);
   const exceeded = caller.grant.exceededBy(rights);
   return async (tx: Transaction): Promise<void> => {
     const expiresAt = request.expiresAt === undefined ? undefined : parseSessionExpiry(request.expiresAt, tx.now);

@@ -1,6 +1,7 @@
+import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { memoryRefused } from "./body-fault.js";
-import { BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
+import { BODY_BYTES_FOR_STORED, BYTES_FOR_EACH, SMALL_BODY_BYTES } from "./body-sizes.js";
 import type { Holder, MemoryPool, MemoryPools, PendingReservation } from "./memory-pool.js";
 
 /** How a caller is identified. */
@@ -35,6 +36,14 @@ export interface RequestMemory {
   reserve(bodyBytes: number): Reservation | Promise<Reservation>;
   /** The same without waiting. @throws {BodyFault} no_memory. */
   reserveNow(bodyBytes: number): Reservation;
+  /**
+   * Reserves memory for stored values of so many bytes. A request with a large body does not wait, because it holds
+   * memory that others wait for.
+   * @throws {BodyFault} no_memory or waited_too_long; {Fault} unavailable if the caller disconnects meanwhile.
+   */
+  reserveRead(storedBytes: number): Promise<Reservation>;
+  /** The same without waiting. Undefined if the caller's share is in use. */
+  reserveReadNow(storedBytes: number): Reservation | undefined;
 }
 
 /** Memory that a request holds for one of its bodies, until the request ends. */
@@ -42,6 +51,9 @@ export interface Reservation {
   /** Releases what a body of `bodyBytes` does not need. Never grows. */
   shrink(bodyBytes: number): void;
 }
+
+/** One request reads stored values within this part of the memory for large bodies: those of two of the largest. */
+const LARGEST_READ_SHARE = 4;
 
 const NO_RESERVATION: Reservation = { shrink: () => {} };
 
@@ -66,6 +78,8 @@ export const UNLIMITED_MEMORY: RequestMemory = {
   prove: () => {},
   reserve: () => NO_RESERVATION,
   reserveNow: () => NO_RESERVATION,
+  reserveRead: async () => NO_RESERVATION,
+  reserveReadNow: () => NO_RESERVATION,
 };
 
 /** One request's reservations in the memory budget. */
@@ -125,6 +139,20 @@ export class MemoryLease implements RequestMemory {
     return this.#keep(pool, bytes);
   }
 
+  async reserveRead(storedBytes: number): Promise<Reservation> {
+    const { large } = this.#budget;
+    if (this.#reserved.some(({ pool, bytes }) => pool === large && bytes > 0)) throw memoryRefused("no_memory");
+    const reservation = await this.reserve(this.#bodyBytesToRead(storedBytes));
+    if (this.#isClosed) throw new Fault("unavailable", "The caller has disconnected.");
+    return reservation;
+  }
+
+  reserveReadNow(storedBytes: number): Reservation | undefined {
+    if (this.#isClosed) return NO_RESERVATION;
+    const { pool, bytes } = this.#placeFor(this.#bodyBytesToRead(storedBytes));
+    return pool.tryReserve(this.#heldBy(), bytes) ? this.#keep(pool, bytes) : undefined;
+  }
+
   /** Releases everything. Later reservations are not counted, because the request has no response to send. */
   close(): void {
     if (this.#isClosed) return;
@@ -151,6 +179,12 @@ export class MemoryLease implements RequestMemory {
     const isGranted = await reservation.granted;
     this.#pending = undefined;
     if (!isGranted) throw memoryRefused("waited_too_long");
+  }
+
+  /** A value that was stored under a higher limit counts as the largest that there is memory for. */
+  #bodyBytesToRead(storedBytes: number): number {
+    const largest = this.#budget.large.size / LARGEST_READ_SHARE / BYTES_FOR_EACH;
+    return Math.min(BODY_BYTES_FOR_STORED * storedBytes, largest);
   }
 
   #placeFor(bodyBytes: number) {

@@ -37,6 +37,8 @@ interface Waiter {
 
 /** A number of bytes that holders share fairly. It counts; it allocates nothing. */
 export class MemoryPool {
+  /** Bytes in all. */
+  readonly size: number;
   #left: number;
   readonly #held = new Map<string, number>();
   /** Queues by the most specific holder. Queues take turns, and each is first come, first served. */
@@ -44,6 +46,7 @@ export class MemoryPool {
   #waiting = 0;
 
   constructor(bytes: number) {
+    this.size = bytes;
     this.#left = bytes;
   }
 

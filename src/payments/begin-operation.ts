@@ -71,6 +71,9 @@ export interface BegunRefund extends BegunOperation {
   readonly refund: Refund;
 }
 
+/** Every look at a payment reads its refunds. */
+const MAX_REFUNDS = 1_000;
+
 /** Stores a refund. Default amount: everything not yet refunded. */
 export async function beginRefund(
   tx: OrdinaryTransaction,
@@ -85,6 +88,9 @@ export async function beginRefund(
     if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
     // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
+    if (rows.length >= MAX_REFUNDS) {
+      throw wrongState(payment, `it has ${rows.length} refunds, and may have at most ${MAX_REFUNDS}.`);
+    }
     const claimed = nonRefundable(rows.map((row) => openRefund(keys, tx.tenantId, row)));
     const left = payment.capturedAmount - Math.max(claimed, payment.refundedAmount);
     const amount = wanted ?? left;

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
-import { invalid, notFound } from "../base/fault.js";
+import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { encodeAad, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
@@ -11,6 +11,7 @@ import { scheduleDue } from "../store/jobs/due.js";
 import {
   type ConnectionRow,
   type ConnectionStatus,
+  countConnections,
   deleteConnectionRow,
   insertConnection,
   listConnectionRows,
@@ -19,6 +20,7 @@ import {
   updateConnection,
 } from "../store/payments/connections.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
+import { lockTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { type ConnectionFields, type GivenField, readFields, sameFields } from "./connection-fields.js";
 import type { Formula, FormulaId } from "./formula.js";
@@ -74,12 +76,23 @@ export function requireSupported({ formula, acceptedCountries, acceptedCurrencie
   }
 }
 
-export function createConnection(
-  tx: Transaction,
+/** The list of a tenant's connections has no pages. */
+const MAX_CONNECTIONS = 1_000;
+
+/** @throws {Fault} unprocessable if the tenant has 1,000 connections; validation_failed. */
+export async function createConnection(
+  tx: OrdinaryTransaction,
   caller: Caller,
   keys: TenantKeys,
   { formula, fields: given, ...properties }: ConnectionDraft,
-): Connection {
+): Promise<Connection> {
+  await lockTenant(tx, tx.tenantId);
+  if ((await tx.query(countConnections, "all")) >= MAX_CONNECTIONS) {
+    throw new Fault(
+      "unprocessable",
+      `A tenant may have at most ${MAX_CONNECTIONS} connections. Delete one that is not used.`,
+    );
+  }
   const connection: Connection = {
     ...{ id: newUuid(), formula, fields: readFields(formula, given), ...properties },
     ...{ status: "pending", checks: 0, revision: 1 },

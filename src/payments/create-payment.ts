@@ -12,7 +12,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { readConnection } from "../store/payments/connections.js";
 import { insertPayment } from "../store/payments/payments.js";
-import { findToken } from "../store/tokens/tokens.js";
+import { findToken } from "../store/tokens/token-reads.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "../tokens/activity.js";
 import { entityTypeOf } from "../tokens/entity.js";

@@ -7,7 +7,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { readConnection } from "../store/payments/connections.js";
 import { claimPayments, LEASE_SECONDS } from "../store/payments/payments.js";
-import { findToken } from "../store/tokens/tokens.js";
+import { findToken } from "../store/tokens/token-reads.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { openToken } from "../tokens/sealing.js";
 import {

@@ -50,15 +50,20 @@ export async function authorize(
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);
   return recordingDenials(database, () =>
-    database.shared.run(tenantId, revision, async (tx) => {
-      if (bar) throw bar;
-      const tokens = await useTokens(tx, route, ids, memory);
-      const invoker = caller ?? application;
-      const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
-      const actor = invoker && actorOf(invoker);
-      writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details));
-      return tokens;
-    }),
+    database.shared.run(
+      tenantId,
+      revision,
+      async (tx) => {
+        if (bar) throw bar;
+        const tokens = await useTokens(tx, route, ids);
+        const invoker = caller ?? application;
+        const details = { remark: proxy ? undefined : "ephemeral", context: route.context };
+        const actor = invoker && actorOf(invoker);
+        writeLog(tx, logEntry(actor, "proxy", proxy?.proxy.id ?? ANY_ENTITY_ID, "invoke", details));
+        return tokens;
+      },
+      memory,
+    ),
   );
 }
 
@@ -79,12 +84,11 @@ async function useTokens(
   tx: Transaction,
   route: Route,
   ids: readonly string[],
-  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   if (ids.length === 0) return new Map();
   const [first, ...others] = [route.caller, route.application].filter((candidate) => candidate !== undefined);
   if (!first) throw new Fault("permission_denied", NO_RIGHTS);
-  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use", memory);
+  const found = await findTokensAs(tx, [first, ...others], ids, "token:use", "use");
   if ("denied" in found) throw deniedTokens(route, found, others.at(-1) ?? first);
   return found.tokens;
 }

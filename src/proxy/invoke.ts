@@ -60,6 +60,7 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     try {
       await requireRight(database, route);
+      if (attempt === 1) await reserveDefinition(route, call);
       if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
       draft ??= await scanReferences(call, route.definition);
       const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
@@ -74,6 +75,14 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
       forgetRoute(finders, call, route);
     }
   }
+}
+
+/** Definitions of this size and more count like bodies: one may have 5 MB of transforms, and lives as long as its calls. */
+const LARGE_DEFINITION_BYTES = 64 * 1024;
+
+async function reserveDefinition({ proxy }: Route, { memory }: ProxyCall): Promise<void> {
+  const bytes = proxy?.definitionBytes ?? 0;
+  if (bytes > LARGE_DEFINITION_BYTES) await memory.reserveRead(bytes);
 }
 
 async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: ScannedRequest): Promise<ProxyAnswer> {

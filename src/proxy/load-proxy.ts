@@ -5,6 +5,7 @@ import type { AuditContext } from "../audit/audit-context.js";
 import type { RefusedKey } from "../audit/refused-keys.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
+import { Semaphore } from "../base/semaphore.js";
 import { SealBroken } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { Database } from "../store/database.js";
@@ -17,7 +18,14 @@ export interface LoadedProxy {
   readonly tenantId: TenantId;
   readonly proxy: ConfiguredProxy;
   readonly revision: number;
+  /** Stored bytes of its definition. */
+  readonly definitionBytes: number;
 }
+
+/** Stored bytes of all proxies that are kept. One may have 5 MB of transforms. */
+const MAX_LOADED_BYTES = 32 * 1024 * 1024;
+/** Each of them may read 5 MB. */
+const LOADS_AT_ONCE = 8;
 
 /** As for callers: cached for four seconds, and never used after a change. */
 const FRESH_MS = 4_000;
@@ -28,7 +36,12 @@ export class ProxyLoader {
   readonly #keyring: Keyring;
   readonly #onRefused: (refused: RefusedKey) => void;
   /** By a digest of the key, to keep key texts out of memory; the whole key is used only for a miss. */
-  readonly #loaded = new LRUCache<string, LoadedProxy>({ max: 5_000, ttl: FRESH_MS });
+  readonly #loaded = new LRUCache<string, LoadedProxy>({
+    ...{ max: 5_000, ttl: FRESH_MS, maxSize: MAX_LOADED_BYTES },
+    sizeCalculation: ({ definitionBytes }) => 1_000 + definitionBytes,
+  });
+  readonly #loading = new Map<string, Promise<LoadedProxy | undefined>>();
+  readonly #loads = new Semaphore(LOADS_AT_ONCE, Number.POSITIVE_INFINITY);
 
   /** @param onRefused called for each call with a key that is well-formed and of no proxy. */
   constructor(database: Database, keyring: Keyring, onRefused: (refused: RefusedKey) => void) {
@@ -44,7 +57,7 @@ export class ProxyLoader {
     if (known) return known;
     const key = parseKey(keyText);
     if (key?.kind !== "prx") throw unknownProxy();
-    const loaded = await this.#load(key);
+    const loaded = await this.#loadOnce(name, key);
     if (!loaded) {
       this.#onRefused({ ...key, context, entityType: "proxy" });
       throw unknownProxy();
@@ -61,11 +74,21 @@ export class ProxyLoader {
     this.#loaded.delete(digest("sha256", keyText, "base64"));
   }
 
+  /** Calls of one proxy at the same time share its load. */
+  #loadOnce(name: string, key: PresentedKey): Promise<LoadedProxy | undefined> {
+    const known = this.#loading.get(name);
+    if (known) return known;
+    const loading = this.#loads.run(() => this.#load(key)).finally(() => this.#loading.delete(name));
+    this.#loading.set(name, loading);
+    return loading;
+  }
+
   async #load({ tenantId, hash }: PresentedKey): Promise<LoadedProxy | undefined> {
     const row = await this.#database.shared.run(tenantId, "unguarded", (tx) => tx.query(findProxyByKey, hash));
     if (!row) return undefined;
     const keys = await this.#keyring.of(tenantId, row.auth_revision);
-    return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision };
+    const definitionBytes = row.definition.length;
+    return { tenantId, proxy: openProxy(keys, tenantId, row), revision: row.auth_revision, definitionBytes };
   }
 }
 

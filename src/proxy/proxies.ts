@@ -4,7 +4,7 @@ import { requireOwn } from "../access/role-rights.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type Uuid } from "../base/ids.js";
-import type { Page, PageRequest } from "../base/page.js";
+import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireApplication, requireGrantableActing } from "../functions/acting-application.js";
 import { requireConfigurationSize } from "../functions/configuration.js";
@@ -65,26 +65,17 @@ export async function getProxy(tx: Transaction, caller: Caller, keys: TenantKeys
   return openProxy(keys, tx.tenantId, row);
 }
 
-/** Definitions of a page, which are all opened and written at once. Transforms of 5 MB and more can be in each. */
-const MAX_LISTED_BYTES = 8 * 1024 * 1024;
-
 export async function listProxies(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,
   { name, ...listing }: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
 ): Promise<Page<ConfiguredProxy>> {
-  const { items, total } =
+  const { items, total, bytes } =
     name === undefined
       ? await tx.query(listProxyRows, listing)
       : await listByName(tx, keys, { names: namesOfProxies, read: readProxy }, { ...listing, name });
-  const bytes = items.reduce((sum, { definition }) => sum + definition.length, 0);
-  if (bytes > MAX_LISTED_BYTES) {
-    throw invalid(
-      "size",
-      `must be smaller: the proxies of this page have more than ${MAX_LISTED_BYTES} bytes together`,
-    );
-  }
+  requirePageSize("proxies", bytes);
   writeLog(tx, logEntry(actorOf(caller), "proxy", ANY_ENTITY_ID, "list"));
   return { items: items.map((row) => openProxy(keys, tx.tenantId, row)), total };
 }

@@ -172,6 +172,7 @@ function madeUp({ runner, caller }: ProxyTesting, configuration: Readonly<Record
   const proxy: LoadedProxy = {
     tenantId: caller.tenantId,
     revision: 0,
+    definitionBytes: 0,
     proxy: {
       ...{ id: TESTED_ID, name: "test", key: new Sensitive(""), applicationId: undefined, requireAuth: true },
       ...{ revision: 0, createdBy: null, createdAt: new Date(0), modifiedBy: null, modifiedAt: null },

@@ -5,7 +5,7 @@ import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import type { Page, PageRequest } from "../base/page.js";
+import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
 import { open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -90,10 +90,11 @@ export async function listFormulas(
   keys: TenantKeys,
   { name, ...listing }: PageRequest & { readonly name: string | undefined },
 ): Promise<Page<Formula>> {
-  const { items, total } =
+  const { items, total, bytes } =
     name === undefined
       ? await tx.query(listFormulaRows, listing)
       : await listByName(tx, keys, { names: namesOfFormulas, read: readFormula }, { ...listing, name });
+  requirePageSize("formulas", bytes);
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", ANY_ENTITY_ID, "list"));
   return { items: items.map((row) => openFormula(keys, tx.tenantId, row)), total };
 }

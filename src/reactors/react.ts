@@ -8,7 +8,6 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionRunner } from "../functions/function-runner.js";
 import type { CallApi } from "../functions/host-calls.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { type FormulaRow, readFormula } from "../store/functions/reactor-formulas.js";
 import { type ReactorRow, readReactor } from "../store/functions/reactors.js";
@@ -47,20 +46,12 @@ export async function authorizeRun(
   caller: Caller,
   id: Uuid,
   tokenIds: readonly string[],
-  memory: RequestMemory,
 ): Promise<AdmittedRun> {
   const reactor = await tx.query(readReactor, id);
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
   if (reactor.formula_id && !formula) throw notFound("reactor formula");
-  const tokens = await findTokens(
-    tx,
-    actingThrough(caller, { type: "reactor", id }),
-    tokenIds,
-    "token:use",
-    "use",
-    memory,
-  );
+  const tokens = await findTokens(tx, actingThrough(caller, { type: "reactor", id }), tokenIds, "token:use", "use");
   writeLog(tx, logEntry(actorOf(caller), "reactor", id, "invoke"));
   return { reactor, formula: formula ?? undefined, tokens };
 }

@@ -4,7 +4,7 @@ import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { type Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
-import type { Page, PageRequest } from "../base/page.js";
+import { type Page, type PageRequest, requirePageSize } from "../base/page.js";
 import { encodeAad, open, seal } from "../crypto/sealed.js";
 import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -106,10 +106,11 @@ export async function listReactors(
   keys: TenantKeys,
   { name, ...listing }: PageRequest & { readonly ids: readonly Uuid[]; readonly name: string | undefined },
 ): Promise<Page<ShownReactor>> {
-  const { items, total } =
+  const { items, total, bytes } =
     name === undefined
       ? await tx.query(listReactorRows, listing)
       : await listByName(tx, keys, { names: namesOfReactors, read: readReactor }, { ...listing, name });
+  requirePageSize("reactors", bytes);
   writeLog(tx, logEntry(actorOf(caller), "reactor", ANY_ENTITY_ID, "list"));
   return { items: await Promise.all(items.map((row) => withFormula(tx, keys, row))), total };
 }

@@ -7,7 +7,6 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { EgressError } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { FunctionFailed } from "../functions/function-failed.js";
-import { UNLIMITED_MEMORY } from "../memory/memory-lease.js";
 import type { Database } from "../store/database.js";
 import { advanceRun, claimRuns, deleteRun, type RunProgress, type RunRow } from "../store/functions/reactor-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
@@ -151,7 +150,7 @@ export class RunQueue {
       try {
         const admitted = await recordingDenials(database, () =>
           database.shared.run(tenantId, caller.revision, (tx) =>
-            authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args), UNLIMITED_MEMORY),
+            authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
           ),
         );
         return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);

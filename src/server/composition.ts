@@ -9,6 +9,7 @@ import { internalCalls } from "../api/rest/internal-calls.js";
 import { type RefusedKey, RefusedKeys } from "../audit/refused-keys.js";
 import type { Clock } from "../base/clock.js";
 import { createGuardedAgents } from "../egress/guarded-agents.js";
+import { MemoryBudget } from "../memory/memory-budget.js";
 import type { SignInLimits } from "../rate-limits/sign-in-limits.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { SandboxIncident } from "../sandbox/options.js";
@@ -43,6 +44,8 @@ export interface Composition extends AsyncDisposable {
   readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
   readonly overload: Overload;
+  /** The memory for bodies and large tokens, of all requests together. */
+  readonly memory: MemoryBudget;
   /** Stops background work, and waits for work under way. Requests are still served. */
   rest(): Promise<void>;
 }
@@ -71,17 +74,18 @@ export function compose(vault: Vault, config: Config, surroundings: CompositionI
   const agents = createGuardedAgents(config.egress);
   const people = composePeople({ vault, config, clock, agents, address, limits });
   const { visits } = people;
+  const memory = new MemoryBudget(config.bodyLimit);
   const admission = { authenticator, people: people.authenticator, framePasses, database };
   const pipelinesOf = (methods: readonly ServedMethod[]) =>
     methods.map((method) => buildPipeline(method, { ...admission, keyring, log, visits }));
   const tokens = pipelinesOf([
     ...tokenService({ keyring, clock, bins, bodyLimit: config.bodyLimit }),
     ...tokenizeService({ keyring, clock, bins }),
-    ...revealService({ keyring, bins, bodyLimit: config.bodyLimit }),
+    ...revealService({ keyring, bins }),
   ]);
 
   const sandbox = openSandbox(config, surroundings);
-  const callApi = internalCalls(tokens, authenticator);
+  const callApi = internalCalls(tokens, authenticator, memory);
   const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
   const { functions, failedRuns, setUpTest } = composeFunctions(core);
   const invoke = composeProxies(core, functions, onRefused);
@@ -96,7 +100,7 @@ export function compose(vault: Vault, config: Config, surroundings: CompositionI
     pipelines: [...tokens, ...pipelinesOf([...services, ...payments.methods, ...people.methods])],
     streams: [buildStreamPipeline(followLogs(keyring), admission)],
     invokeProxy: invoke,
-    ...{ runs, payments, people, sandbox, rest },
+    ...{ runs, payments, people, sandbox, memory, rest },
     framePasses,
     invitations: new InvitationAcceptance(database, keyring),
     overload: {

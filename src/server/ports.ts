@@ -13,7 +13,6 @@ import { registerPaymentRoutes } from "../api/web/payment-routes.js";
 import { registerWebAssets } from "../api/web/web-assets.js";
 import { readWebBuild } from "../api/web/web-build.js";
 import type { Clock } from "../base/clock.js";
-import { MemoryBudget } from "../memory/memory-budget.js";
 import type { Config } from "../settings/config.js";
 import { gaugeDatabase } from "../telemetry/database-gauges.js";
 import { gaugeEventLoop } from "../telemetry/event-loop.js";
@@ -55,9 +54,8 @@ export interface Ports {
 /** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened on. */
 export async function openPorts(given: PortParts): Promise<Ports> {
   const { config, counting, meters, readiness, part, endLater } = given;
-  const memory = new MemoryBudget(config.bodyLimit);
-  const server = await apiServer(given, memory, rateGateOf(counting.requests, config, meters));
-  gauge(given, memory);
+  const server = await apiServer(given, rateGateOf(counting.requests, config, meters));
+  gauge(given);
   const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
   if (admin) endLater("the admin port", admin.close);
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
@@ -68,13 +66,9 @@ export async function openPorts(given: PortParts): Promise<Ports> {
   return { url: `${scheme}://${host}:${port}`, adminUrl };
 }
 
-function apiServer(
-  { config, log, meters, tls, readiness, parts }: PortParts,
-  memory: MemoryBudget,
-  rateGate: RateGate,
-): Promise<ApiServer> {
+function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, rateGate: RateGate): Promise<ApiServer> {
   const { corsOrigins, bodyLimit, requestTimeout, rpcFastPath } = config;
-  const { pipelines, streams, invokeProxy, overload } = parts;
+  const { pipelines, streams, invokeProxy, overload, memory } = parts;
   const readClient = clientReader(config.trustedProxies);
   return createApiServer({
     services: SERVICES,
@@ -100,8 +94,8 @@ function apiServer(
 }
 
 /** Adds the measurements taken when metrics are read. */
-function gauge({ vault, clock, meters, parts }: PortParts, memory: MemoryBudget): void {
-  gaugeMemory(meters.registry, memory);
+function gauge({ vault, clock, meters, parts }: PortParts): void {
+  gaugeMemory(meters.registry, parts.memory);
   gaugeDatabase(meters.registry, vault.database, () => clock.now());
   gaugeSandbox(meters.registry, parts.sandbox);
   gaugeEventLoop(meters.registry);

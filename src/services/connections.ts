@@ -70,7 +70,7 @@ function connectionChanges({ keyring, webhookUrl, checkSoon }: ConnectionService
         const keys = await keyring.of(tenantId);
         const draft = readDraft(request);
         const shown = await call.transact(
-          async (tx) => createConnection(tx, call.caller, keys, draft),
+          (tx) => createConnection(tx, call.caller, keys, draft),
           ({ id, ...rest }) => ({ ...show({ id, ...rest }), webhookUrl: webhookUrl(keys, tenantId, id) }),
         );
         checkSoon(tenantId);

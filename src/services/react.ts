@@ -42,7 +42,7 @@ export function reactService({ keyring, policy, react, wake }: ReactServiceParts
         call.reply.accepted();
         return {};
       }
-      const run = await call.commitShared((tx) => authorizeRun(tx, caller, uuidOf(id), tokens, call.memory));
+      const run = await call.commitShared((tx) => authorizeRun(tx, caller, uuidOf(id), tokens));
       return showOutcome(await react(caller, keys, run, args, call.signal), call.reply);
     }),
     serve(method.reactAsync, async ({ id, args: given }, call) => {

@@ -5,7 +5,13 @@ import { parseIsoTime } from "../base/iso-time.js";
 import { setOwnProperty } from "../base/json.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { findReplayedLeaf, findReplayedToken, type KeptToken, showReplayedToken } from "../tokens/replay.js";
+import {
+  findReplayedLeaf,
+  findReplayedToken,
+  type KeptToken,
+  newReplayRoom,
+  showReplayedToken,
+} from "../tokens/replay.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson } from "../tokens/view.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
@@ -24,7 +30,14 @@ export function replayToken(
     keep: keptToken,
     async replay({ tx, caller, keys }, answer) {
       const kept = keptOf(answer);
-      const found = await findReplayedToken(tx, caller, permission, kept, (entry) => writeLog(tx, entry));
+      const found = await findReplayedToken(
+        tx,
+        caller,
+        permission,
+        kept,
+        (entry) => writeLog(tx, entry),
+        newReplayRoom(),
+      );
       return () => {
         if (!found) return keptToken(answer);
         const view = showReplayedToken(caller, keys, found, { bins });
@@ -86,10 +99,11 @@ async function findAll(
   const shown = new Map<ObjectFields, () => Value>();
   const entries: LogEntry[] = [];
   const log = (entry: LogEntry) => entries.push(entry);
+  const room = newReplayRoom();
   await Promise.all([
     ...tokens.map(async (fields) => {
       const kept = keptOfObject(fields);
-      const found = await findReplayedToken(tx, caller, "token:create", kept, log);
+      const found = await findReplayedToken(tx, caller, "token:create", kept, log, room);
       if (!found) return;
       const view = () => ({ ...showReplayedToken(caller, keys, found, showing), deduplicated: kept.deduplicated });
       shown.set(fields, () => toValue(viewToJson(view())));

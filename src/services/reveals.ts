@@ -10,16 +10,14 @@ import { showToken } from "./show-token.js";
 export interface RevealServiceParts {
   readonly keyring: Keyring;
   readonly bins: BinTable | undefined;
-  /** Size limit of a request in bytes. */
-  readonly bodyLimit: number;
 }
 
-export function revealService({ keyring, bins, bodyLimit }: RevealServiceParts): ServedMethod[] {
+export function revealService({ keyring, bins }: RevealServiceParts): ServedMethod[] {
   return [
     serve(RevealService.method.revealToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const read: ReadOfAtMost = (mostBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, mostBytes }));
-      const found = await readBySize(call.memory, bodyLimit, { small: read, large: read });
+      const found = await readBySize({ small: read, large: read });
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
       if (found.isFirstUse) await call.commit((tx) => countMonthlyActivity(tx, id, found.row.active_month));
       return showToken(showRevealed(call.caller, keys, found, { bins }));

@@ -34,7 +34,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       const filter = listFilter(keys, request);
       return listPage(
         call,
-        { caller: call.caller, keys, permission: "token:read", filter, requestMemory: call.memory },
+        { caller: call.caller, keys, permission: "token:read", filter },
         pageRequest(request),
         shared,
       );
@@ -44,7 +44,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       const filter = searchFilter(keys, request.query ?? "");
       return listPage(
         call,
-        { caller: call.caller, keys, permission: "token:search", filter, requestMemory: call.memory },
+        { caller: call.caller, keys, permission: "token:search", filter },
         pageRequest(request),
         shared,
       );
@@ -58,7 +58,6 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
         keys,
         permission: "token:read",
         filter: cursorFilter(keys, fields),
-        requestMemory: call.memory,
       };
       return listByCursor(call, query, fields, request, bins);
     }),
@@ -68,7 +67,7 @@ export function tokenLists(keyring: Keyring, bins: BinTable | undefined): Served
       const filter = cursorFilter(keys, fields, "query");
       return listByCursor(
         call,
-        { caller: call.caller, keys, permission: "token:search", filter, requestMemory: call.memory },
+        { caller: call.caller, keys, permission: "token:search", filter },
         fields,
         request,
         bins,

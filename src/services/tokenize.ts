@@ -48,9 +48,7 @@ export function tokenizeService({ keyring, clock, bins }: TokenizeServiceParts):
       await yieldToEventLoop(bytes);
       const ids = referencedTokens(body, "value");
       await yieldToEventLoop(bytes);
-      const tokens = await call.commitShared((tx) =>
-        findTokens(tx, call.caller, ids, "token:read", "read", call.memory),
-      );
+      const tokens = await call.commitShared((tx) => findTokens(tx, call.caller, ids, "token:read", "read"));
       const lookup = await openTokens(call.caller.tenantId, keys, tokens, bins);
       // Without a reference, the response is the request.
       if (ids.length === 0) return { value };

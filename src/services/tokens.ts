@@ -50,7 +50,7 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
         replay: replayToken("token:create", bins),
       },
     ),
-    readingToken({ keyring, bins, bodyLimit }),
+    readingToken({ keyring, bins }),
     serve(
       method.updateToken,
       async (request, call) => {
@@ -75,10 +75,10 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
   ];
 }
 
-function readingToken({ keyring, bins, bodyLimit }: Pick<TokenServiceParts, "keyring" | "bins" | "bodyLimit">) {
+function readingToken({ keyring, bins }: Pick<TokenServiceParts, "keyring" | "bins">) {
   return serve(TokenService.method.getToken, async ({ id }, call) => {
     const keys = await keyring.of(call.caller.tenantId);
-    const found = await readBySize(call.memory, bodyLimit, {
+    const found = await readBySize({
       small: (mostBytes) => call.commitShared((tx) => readToken(tx, call.caller, { id, mostBytes })),
       large: (mostBytes) => call.commit((tx) => readToken(tx, call.caller, { id, mostBytes })),
     });

@@ -11,6 +11,7 @@ import { probeService, type ServiceProbe } from "./postgres/service-probe.js";
 import { type BatchLimits, BULK_LIMITS, ORDINARY_LIMITS, SHARED_LIMITS } from "./transactions/batch-limits.js";
 import type { BatchLoad } from "./transactions/batch-load.js";
 import { commitLookupIn } from "./transactions/commit-lookup.js";
+import type { ReadMemory } from "./transactions/large-reads.js";
 import type { Guard } from "./transactions/shared-transaction.js";
 import type { OrdinaryTransaction, Transaction, Work } from "./transactions/transaction.js";
 import { TransactionBatcher } from "./transactions/transaction-batcher.js";
@@ -29,9 +30,11 @@ export interface Transactions<Tx extends Transaction> {
   /**
    * Runs work in a transaction of a tenant.
    * @throws {StaleAuthorization} if the tenant's rights changed after `guard`.
-   * @throws {Fault} unavailable if the queue is full, rows stay locked or the database stays away; any error of `work`.
+   * @throws {Fault} unavailable if the queue is full, rows stay locked, the database stays away or there is no memory;
+   *   any error of `work`.
+   * @param memory for large values that the work reads. Absent: they are not counted.
    */
-  run<T>(tenantId: TenantId, guard: Guard, work: Work<T, Tx>): Promise<T>;
+  run<T>(tenantId: TenantId, guard: Guard, work: Work<T, Tx>, memory?: ReadMemory): Promise<T>;
   readonly load: BatchLoad;
 }
 

@@ -1,7 +1,8 @@
 import type { Uuid } from "../base/ids.js";
-import { offsetOf, type Page, type PageRequest } from "../base/page.js";
+import { MAX_PAGE_BYTES, offsetOf, type PageRequest } from "../base/page.js";
 import { openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
+import type { SizedPage } from "../store/statements/counted-page.js";
 import { NAMES_PER_BATCH, type NamedRow, type NamesStatement } from "../store/statements/named-listing.js";
 import type { Statement } from "../store/statements/statement.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -19,27 +20,32 @@ export interface NamedKind<Row> {
   readonly read: Statement<Uuid, Row | null>;
 }
 
-/** A page of entities whose names match, newest first. The database cannot search names because they are sealed. */
+/**
+ * A page of entities whose names match, newest first. The database cannot search names because they are sealed. Reads
+ * nothing of a page that is too large.
+ */
 export async function listByName<Row>(
   tx: Transaction,
   keys: TenantKeys,
   { names, read }: NamedKind<Row>,
   search: NameSearch,
-): Promise<Page<Row>> {
+): Promise<SizedPage<Row>> {
   const isWanted = nameMatcher(search.name);
-  const found: Uuid[] = [];
+  const found: NamedRow[] = [];
   let after: NamedRow | undefined;
   do {
     const rows: readonly NamedRow[] = await tx.query(names, { ids: search.ids ?? [], after });
     for (const row of rows) {
-      if (isWanted(openName(keys, { tenantId: tx.tenantId, entity: row.id }, row))) found.push(row.id);
+      if (isWanted(openName(keys, { tenantId: tx.tenantId, entity: row.id }, row))) found.push(row);
     }
     after = rows.length < NAMES_PER_BATCH ? undefined : rows.at(-1);
   } while (after);
   const first = offsetOf(search);
-  const rows = await Promise.all(found.slice(first, first + search.size).map((id) => tx.query(read, id)));
+  const page = found.slice(first, first + search.size);
+  const bytes = page.length > 1 ? page.reduce((sum, row) => sum + row.bytes, 0) : 0;
+  const rows = await Promise.all(bytes > MAX_PAGE_BYTES ? [] : page.map(({ id }) => tx.query(read, id)));
   // Leaves out entities deleted since their names were read.
-  return { items: rows.filter((row) => row !== null), total: found.length };
+  return { items: rows.filter((row) => row !== null), total: found.length, bytes };
 }
 
 /** Examines each name once from start to end, however many asterisks the pattern has. */

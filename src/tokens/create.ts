@@ -9,14 +9,9 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { countActiveToken, countToken } from "../store/tokens/token-counts.js";
 import { upsertCvc } from "../store/tokens/token-cvc.js";
+import { findConflictingTokens } from "../store/tokens/token-reads.js";
 import { insertTerm } from "../store/tokens/token-terms.js";
-import {
-  findConflictingTokens,
-  insertToken,
-  insertTokenIfFree,
-  type TokenRow,
-  type TokenRowWithCvc,
-} from "../store/tokens/tokens.js";
+import { insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { expiryEntry, removeToken } from "./delete.js";

@@ -11,14 +11,14 @@ import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { findReferences, resolveReferences, type TokenLookup } from "../expressions/detokenization.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
+import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import type { ReadableToken } from "./read.js";
-import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
+import { type ReadLimit, readTokenRows } from "./read-rows.js";
 import { openToken } from "./sealing.js";
 import { ShownToken } from "./shown-token.js";
 import type { BinTable } from "./types/bin-table.js";
@@ -42,9 +42,8 @@ export async function findTokens(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
-  memory: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
-  const found = await findTokensAs(tx, [caller], ids, permission, operation, memory);
+  const found = await findTokensAs(tx, [caller], ids, permission, operation);
   if ("denied" in found) throw denied(caller, permission, found.denied.type, found.denied.id);
   return found.tokens;
 }
@@ -72,9 +71,8 @@ export async function findTokensAs(
   ids: readonly string[],
   permission: TokenPermission & Permission,
   operation: Operation,
-  memory: RequestMemory,
 ): Promise<GrantedTokens | DeniedToken> {
-  const rows = await readTokenRows(tx, ids, memory, tooLarge);
+  const rows = await readTokenRows(tx, ids, REFERENCE_LIMIT);
   const missing = ids.filter((_, index) => !rows[index]);
   if (missing.length > 0) throw unknownTokens(missing);
   const granted = firstGranted(callers, rows, permission);
@@ -153,10 +151,13 @@ function tokenLookup(
   };
 }
 
-function tooLarge(): Fault {
-  const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
-  return new Fault("validation_failed", detail, { fields: {} });
-}
+const REFERENCE_LIMIT: ReadLimit = {
+  mostBytes: MAX_READ_BYTES,
+  tooMany() {
+    const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
+    return new Fault("validation_failed", detail, { fields: {} });
+  },
+};
 
 /** The message that published clients document, see docs/proxies.md. */
 function unknownTokens(ids: readonly string[]): Fault {

@@ -2,8 +2,7 @@ import { actorOf } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { requireReason } from "../access/reveal-reason.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
-import { type Fault, invalid } from "../base/fault.js";
-import { offsetOf, type Page, type PageRequest } from "../base/page.js";
+import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest, pageTooLarge } from "../base/page.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { countTokenKeys, type KeyPage, listTokenKeys, sumTokenCounts } from "../store/tokens/token-keys.js";
 import type { TokenKey, TokenSelection } from "../store/tokens/token-selection.js";
@@ -12,7 +11,7 @@ import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
 import { type ListMemory, MAX_FRESH_COMPARED, MAX_FRESH_COUNT } from "./list-memory.js";
 import type { ReadableToken } from "./read.js";
-import { MAX_READ_BYTES, readTokenRows } from "./read-rows.js";
+import { type ReadLimit, readTokenRows } from "./read-rows.js";
 import { visibleScopes } from "./scope.js";
 import { openToken } from "./sealing.js";
 import type { Conjunction } from "./search/conjunctions.js";
@@ -159,10 +158,10 @@ async function countAll(tx: Transaction, selection: TokenSelection): Promise<num
 /** The tokens with these ids that the caller may see, in this order. */
 export async function findVisibleTokens(
   tx: Transaction,
-  { caller, permission, requestMemory }: TokenQuery,
+  { caller, permission }: TokenQuery,
   ids: readonly string[],
 ): Promise<ReadableToken[]> {
-  const rows = await readTokenRows(tx, ids, requestMemory, tooLargePage);
+  const rows = await readTokenRows(tx, ids, PAGE_LIMIT);
   return rows.flatMap((row) => {
     if (!row) return [];
     const place = { id: row.id, containers: row.containers.map(storedContainer) };
@@ -171,9 +170,7 @@ export async function findVisibleTokens(
   });
 }
 
-function tooLargePage(): Fault {
-  return invalid("size", `must be smaller: the tokens of this page have more than ${MAX_READ_BYTES} bytes together`);
-}
+const PAGE_LIMIT: ReadLimit = { mostBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
 
 /** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
 export function recheckFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {

@@ -179,7 +179,7 @@ const ALIAS_TRIES = 4;
  * A fault of one item of a larger request, with fields named by their place in the whole: `people[0].card.data.number`.
  */
 export function movedTo(place: string, fault: Fault): Fault {
-  if (!fault.fields || place === "") return fault;
+  if (!fault.fields || Object.keys(fault.fields).length === 0 || place === "") return fault;
   const fields = Object.fromEntries(Object.entries(fault.fields).map(([field, texts]) => [`${place}.${field}`, texts]));
   return fault.code === "validation_failed" ? invalidFields(fields) : new Fault(fault.code, fault.message, { fields });
 }

@@ -1,28 +1,26 @@
 import type { Fault } from "../base/fault.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
-import { findBoundedToken, isLargeToken, type LargeToken } from "../store/tokens/bounded-reads.js";
+import { findBoundedToken, isLargeToken, type LargeToken, SMALL_TOKEN_BYTES } from "../store/tokens/token-reads.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { BODY_BYTES_FOR_SEALED, SMALL_TOKEN_BYTES } from "./large-reads.js";
-
-const MB = 1024 * 1024;
-
-/** Maximum sealed bytes of the tokens that one request reads: three of the largest. */
-export const MAX_READ_BYTES = 16 * MB;
 
 /** Tokens per query. The small ones of a group have at most {@link SMALL_TOKEN_BYTES} together. */
 const GROUP = 20;
 
+/** Sealed bytes that several tokens of one request may have together. A single token may be larger. */
+export interface ReadLimit {
+  readonly mostBytes: number;
+  /** The fault for more. */
+  tooMany(): Fault;
+}
+
 /**
- * Reads tokens for one request, within its memory budget: large ones after memory for all of them is reserved.
- * @throws {Fault} unavailable if there is no memory.
- * @param tooMany the fault for tokens of more than {@link MAX_READ_BYTES}.
+ * Reads tokens for one request: large ones after memory for all of them is reserved.
+ * @throws {MemoryNeeded}
  */
 export async function readTokenRows(
   tx: Transaction,
   ids: readonly string[],
-  memory: RequestMemory,
-  tooMany: () => Fault,
+  limit: ReadLimit,
 ): Promise<readonly (TokenRowWithCvc | undefined)[]> {
   const found: (TokenRowWithCvc | LargeToken | undefined)[] = [];
   for (let from = 0; from < ids.length; from += GROUP) {
@@ -31,9 +29,9 @@ export async function readTokenRows(
     found.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, mostBytes })))));
   }
   const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
-  if (bytes > MAX_READ_BYTES) throw tooMany();
-  if (bytes > SMALL_TOKEN_BYTES) memory.reserveNow(BODY_BYTES_FOR_SEALED * bytes);
-  return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token.id, tooMany) : token)));
+  if (ids.length > 1 && bytes > limit.mostBytes) throw limit.tooMany();
+  if (bytes > SMALL_TOKEN_BYTES) tx.reserve(bytes);
+  return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
 }
 
 function sealedBytesOf(token: TokenRowWithCvc | LargeToken | undefined): number {
@@ -41,9 +39,13 @@ function sealedBytesOf(token: TokenRowWithCvc | LargeToken | undefined): number 
   return isLargeToken(token) ? token.sealedBytes : token.data.length + (token.attributes?.length ?? 0);
 }
 
-async function readLarge(tx: Transaction, id: string, tooMany: () => Fault): Promise<TokenRowWithCvc | undefined> {
-  const token = await findBoundedToken(tx, { id, mostBytes: MAX_READ_BYTES });
+async function readLarge(
+  tx: Transaction,
+  { id, sealedBytes }: LargeToken,
+  limit: ReadLimit,
+): Promise<TokenRowWithCvc | undefined> {
+  const token = await findBoundedToken(tx, { id, mostBytes: sealedBytes });
   // It has grown since its size was read.
-  if (token && isLargeToken(token)) throw tooMany();
+  if (token && isLargeToken(token)) throw limit.tooMany();
   return token;
 }

@@ -10,7 +10,13 @@ import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { canFindLogged, findTokenLogged, loggedTokenQuery } from "../store/audit/logged-reads.js";
-import { type BoundedRead, findBoundedToken, isLargeToken, type LargeToken } from "../store/tokens/bounded-reads.js";
+import {
+  type BoundedRead,
+  findBoundedToken,
+  isLargeToken,
+  type LargeToken,
+  SMALL_TOKEN_BYTES,
+} from "../store/tokens/token-reads.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity, isFirstUse } from "./activity.js";
@@ -35,7 +41,7 @@ const LOGGED_READ = loggedTokenQuery(
 );
 
 /**
- * Finds a token for a caller, and writes a log row for the read or its denial.
+ * Finds a token for a caller, and writes a log row for the read or its denial. Reserves memory for a large one.
  * @returns the size of a token that has more than `mostBytes` sealed bytes, which is neither read nor logged.
  */
 export async function readToken(
@@ -43,6 +49,7 @@ export async function readToken(
   caller: Caller,
   { id, mostBytes }: BoundedRead,
 ): Promise<ReadToken | LargeToken> {
+  if (mostBytes > SMALL_TOKEN_BYTES) tx.reserve(mostBytes);
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
   if (anyTransform && !(anyTransform === "reveal" && lacksRequiredReason(caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.

@@ -5,7 +5,16 @@ import type { AccessTarget } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { findToken, type TokenRowWithCvc } from "../store/tokens/tokens.js";
+import {
+  findBoundedToken,
+  findToken,
+  findTokenHead,
+  isLargeToken,
+  type LargeToken,
+  SMALL_TOKEN_BYTES,
+} from "../store/tokens/token-reads.js";
+import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
+import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { openToken } from "./sealing.js";
@@ -29,12 +38,22 @@ export interface ReplayedToken {
   readonly transform: Transform;
 }
 
+/** Bytes of large tokens that the replay of one answer may still read. */
+export interface ReplayRoom {
+  left: number;
+}
+
+export function newReplayRoom(): ReplayRoom {
+  return { left: MAX_READ_BYTES };
+}
+
 /**
  * Reads a token of an earlier answer again. The right that the first request needed must still apply, for the token's
  * current containers, or for its last ones if it is deleted.
  * @param log takes the log row of the replay, to be written after every other token of the answer is allowed.
- * @returns undefined if only the stored part may be shown: the token is deleted, or the caller may not see later
- *   changes by others.
+ * @returns undefined if only the stored part may be shown: the token is deleted, the caller may not see later changes by
+ *   others, or the tokens of the answer have grown too large to be read together.
+ * @throws {MemoryNeeded}; {Denied}.
  */
 export async function findReplayedToken(
   tx: Transaction,
@@ -42,9 +61,10 @@ export async function findReplayedToken(
   permission: "token:create" | "token:update",
   kept: KeptToken,
   log: (entry: LogEntry) => void,
+  room: ReplayRoom,
 ): Promise<ReplayedToken | undefined> {
   const { grant } = caller;
-  const found = await findToken(tx, kept.id);
+  const found = await findBoundedToken(tx, { id: kept.id, mostBytes: SMALL_TOKEN_BYTES });
   // The id may belong to another token by now.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
   const place: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
@@ -60,7 +80,20 @@ export async function findReplayedToken(
   const isUnchanged = isTime(kept.modifiedAt, row.modified_at ?? undefined);
   const isOwnContent = !kept.deduplicated && (permission === "token:update" || isUnchanged);
   const transform = isOwnContent ? right : grant.transformFor("token:read", place);
-  return transform && { row, transform };
+  if (!transform) return undefined;
+  const whole = isLargeToken(row) ? await readWithin(tx, row, room) : row;
+  return whole && { row: whole, transform };
+}
+
+/** A single token may be larger than the limit for several. */
+async function readWithin(
+  tx: Transaction,
+  { id, sealedBytes }: LargeToken,
+  room: ReplayRoom,
+): Promise<TokenRowWithCvc | undefined> {
+  if (sealedBytes > room.left && room.left < MAX_READ_BYTES) return undefined;
+  room.left -= sealedBytes;
+  return findToken(tx, id);
 }
 
 /** A replayed token as in the answer of a write, without the card's verification code in its mask. */
@@ -83,7 +116,7 @@ export async function findReplayedLeaf(
   id: string,
   log: (entry: LogEntry) => void,
 ): Promise<void> {
-  const row = await findToken(tx, id);
+  const row = await findTokenHead(tx, id);
   const entityType = entityTypeOf(tokenType(row?.type ?? "token"));
   const place = { id, containers: (row?.containers ?? []).map(storedContainer) };
   const isOwn = row?.created_by === actorOf(caller).id;

@@ -1,7 +1,7 @@
 import type { Caller } from "../access/caller.js";
 import { withRevealGrant } from "../access/role-rights.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { BoundedRead, LargeToken } from "../store/tokens/bounded-reads.js";
+import type { BoundedRead, LargeToken } from "../store/tokens/token-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { type ReadToken, readToken, showReadable } from "./read.js";
 import { type Showing, type TokenView, withoutCvc } from "./view.js";

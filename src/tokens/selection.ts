@@ -1,7 +1,6 @@
 import type { Caller } from "../access/caller.js";
 import type { TokenPermission } from "../access/permissions.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
 import { countTokenKeys, findExpired } from "../store/tokens/token-keys.js";
 import {
   type KeyFilter,
@@ -21,8 +20,6 @@ export interface TokenQuery {
   /** token:read for lists, token:search for searches: decides what is visible and how it is shown. */
   readonly permission: Extract<TokenPermission, "token:read" | "token:search">;
   readonly filter: TokenFilter;
-  /** The request's memory budget. */
-  readonly requestMemory: RequestMemory;
 }
 
 /**

@@ -10,14 +10,9 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { deleteCvc } from "../store/tokens/token-cvc.js";
+import { findConflictingTokens, lockToken } from "../store/tokens/token-reads.js";
 import { deleteTerm, insertTerm, type TermRow } from "../store/tokens/token-terms.js";
-import {
-  findConflictingTokens,
-  lockToken,
-  type TokenRow,
-  type TokenRowWithCvc,
-  updateTokenRow,
-} from "../store/tokens/tokens.js";
+import { type TokenRow, type TokenRowWithCvc, updateTokenRow } from "../store/tokens/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { dedupeOnto, writeCvc } from "./create.js";

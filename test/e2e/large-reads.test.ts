@@ -56,8 +56,8 @@ interface Response {
   readonly stored: number;
 }
 
-async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { "bt-api-key": backEnd.key, "content-type": "application/json" };
+async function request(path: string, init: RequestInit = {}, others: Record<string, string> = {}): Promise<Response> {
+  const headers = { "bt-api-key": backEnd.key, "content-type": "application/json", ...others };
   const response = await fetch(`${server.url}${path}`, { ...init, headers });
   const text = await response.text();
   const stored = /x{3,}/.exec(text)?.[0].length ?? 0;
@@ -101,6 +101,45 @@ it("128 requests that detokenize it at once stay within the memory", PATIENT, as
   expect(served(responses)).toBeGreaterThan(0);
   expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
 });
+
+it(
+  "changes, replays, duplicates and pages of large tokens stay within the memory, as does a deletion",
+  PATIENT,
+  async () => {
+    const send = (method: string, path: string, body: unknown, headers = {}) =>
+      request(path, { method, body: JSON.stringify(body) }, headers);
+    const value = "x".repeat(LARGE - 200);
+    const unique = (data: object) => ({
+      ...{ type: "token", data: { k: "one", ...data } },
+      ...{ fingerprint_expression: "{{ data.k }}", deduplicate_token: true },
+    });
+    const once = { "bt-idempotency-key": "large" };
+    const made = [
+      await send("POST", "/tokens", unique({ value })),
+      await send("POST", "/tokens", { type: "token", data: value }, once),
+    ];
+    expect(made.map(({ status }) => status)).toEqual([201, 201]);
+
+    const patch = { "content-type": "application/merge-patch+json" };
+    const kinds: Readonly<Record<string, (index: number) => Promise<Response>>> = {
+      change: (index) => send("PATCH", `/tokens/${large}`, { metadata: { index: String(index) } }, patch),
+      replay: () => send("POST", "/tokens", {}, once),
+      duplicate: () => send("POST", "/tokens", unique({})),
+      page: () => request("/tokens?size=1"),
+    };
+    for (const [kind, run] of Object.entries(kinds)) {
+      const responses = await Promise.all(Array.from({ length: READERS / 4 }, (_, index) => run(index)));
+      const refused = responses.filter(({ status }) => status >= 300);
+      for (const { status, retryAfter } of refused) expect([kind, status, retryAfter]).toEqual([kind, 503, "1"]);
+      expect([kind, refused.length]).not.toEqual([kind, responses.length]);
+    }
+    const pageOfTwo = await backEnd("GET", "/tokens?size=2");
+    const tooLarge = "must be smaller: the tokens of this page have more than 8388608 bytes together";
+    expect(pageOfTwo).toMatchObject({ status: 400, body: { errors: { size: [tooLarge] } } });
+    expect((await request(`/tokens/${large}`, { method: "DELETE" })).status).toBe(204);
+    expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+  },
+);
 
 it("each read of a large token leaves one log row, and shows what each caller may see", async () => {
   const id = await created(backEnd, 100_000);

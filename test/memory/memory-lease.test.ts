@@ -103,4 +103,37 @@ describe("the memory for bodies", () => {
     for (const lease of [second, third]) lease?.close();
     expect(budget.large.left).toBe(8 * 8 * LARGEST);
   });
+
+  it("is shared by stored values that are read: 4 bytes for each of theirs, and none waits with a large body in hand", async () => {
+    const budget = new MemoryBudget(LARGEST);
+    const before = budget.large.left;
+    const proof = keyProof(newTenantId());
+    const open = () => {
+      const lease = budget.open(() => "10.0.0.1");
+      lease.prove(proof);
+      return lease;
+    };
+    const large = open();
+    large.reserveReadNow(200_000);
+    const readers = Array.from({ length: 100 }, open);
+    const granted = readers.filter((lease) => lease.reserveReadNow(LARGEST));
+    expect(before - budget.large.left).toBe(4 * (granted.length * LARGEST + 200_000));
+    expect(granted.length).toBeLessThan(16);
+
+    const waiting = open();
+    const later = waiting.reserveRead(LARGEST);
+    await expect(large.reserveRead(LARGEST)).rejects.toMatchObject({ refusal: "no_memory" });
+    for (const lease of [...granted, large]) lease.close();
+    (await later).shrink(0);
+    expect(budget.large.left).toBe(before);
+  });
+
+  it("counts a value that is larger than any body as two of the largest", () => {
+    const budget = new MemoryBudget(100_000);
+    const lease = budget.open(() => "10.0.0.1");
+    lease.prove(keyProof(newTenantId()));
+    const before = budget.large.left;
+    expect(lease.reserveReadNow(LARGEST)).toBeDefined();
+    expect(before - budget.large.left).toBe(2 * 8 * 100_000);
+  });
 });

@@ -8,7 +8,7 @@ import type { Transform } from "../../src/proxy/transform.js";
 
 const tenantId = newTenantId();
 const proxy = {
-  ...{ tenantId, revision: 1 },
+  ...{ tenantId, revision: 1, definitionBytes: 0 },
   proxy: {
     ...{ id: newUuid(), name: "Slow", key: new Sensitive("key"), applicationId: undefined, requireAuth: true },
     ...{ revision: 1, createdBy: null, createdAt: new Date(), modifiedBy: null, modifiedAt: null },

@@ -14,11 +14,10 @@ import {
 import { defineStatement } from "../../src/store/statements/statement.js";
 import { countActiveToken, countToken } from "../../src/store/tokens/token-counts.js";
 import { deleteCvc, upsertCvc } from "../../src/store/tokens/token-cvc.js";
+import { findConflictingTokens, findToken } from "../../src/store/tokens/token-reads.js";
 import { deleteTerm, insertTerm } from "../../src/store/tokens/token-terms.js";
 import {
   deleteTokenRow,
-  findConflictingTokens,
-  findToken,
   insertToken,
   insertTokenIfFree,
   markTokenActive,

@@ -8,13 +8,14 @@ import { deleteLogBefore } from "../../src/store/audit/raw-log.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { findIdempotencyKey } from "../../src/store/jobs/idempotency-keys.js";
 import { countTokenKeys, listTokenKeys } from "../../src/store/tokens/token-keys.js";
+import { findToken } from "../../src/store/tokens/token-reads.js";
 import {
   type KeySource,
   NONE_EXPIRED,
   type ScopeAlternative,
   type TokenSelection,
 } from "../../src/store/tokens/token-selection.js";
-import { findToken, markTokenActive } from "../../src/store/tokens/tokens.js";
+import { markTokenActive } from "../../src/store/tokens/tokens.js";
 import type { Transaction } from "../../src/store/transactions/transaction.js";
 import type { Conjunction, Literal } from "../../src/tokens/search/conjunctions.js";
 import { findMatches } from "../../src/tokens/search/find-matches.js";

@@ -16,7 +16,7 @@ import { requiresSeals } from "../../src/crypto/tenant-keys.js";
 import { createProxy, listProxies } from "../../src/proxy/proxies.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { insertRootKey } from "../../src/store/tenancy/root-keys.js";
-import { findToken } from "../../src/store/tokens/tokens.js";
+import { findToken } from "../../src/store/tokens/token-reads.js";
 import type { OrdinaryTransaction } from "../../src/store/transactions/transaction.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { openProfile, sealProfile } from "../../src/tenancy/profile.js";

@@ -17,12 +17,12 @@ export async function replayAfterFailure<Output extends DescMessage>(
   parts: CallParts,
   fault: Fault,
 ): Promise<MessageShape<Output> | undefined> {
-  const { database, caller } = parts;
+  const { database, caller, head } = parts;
   const idempotency = parts.takeIdempotency();
   // An internal error says nothing of the request: the client will retry.
   if (!idempotency || !caller || FAULT_TABLE[fault.code].http >= 500) return undefined;
   const earlier = await recordingDenials(database, () =>
-    database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output)),
+    database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output), head.memory),
   );
   if (earlier?.kind === "running") throw requestInFlight();
   return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;

@@ -113,11 +113,11 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     const { tenantId, revision } = this.caller;
     const idempotency = this.#parts.takeIdempotency();
     if (!idempotency) {
-      const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx));
+      const begun = await ordinary.run(tenantId, revision, (tx) => operation.begin(tx), this.memory);
       return show(await operation.act(begun));
     }
     const met = await onceOnly(this.#parts.database, tenantId, () =>
-      ordinary.run(tenantId, revision, (tx) => beginOnce(this.#output, idempotency, tx, operation)),
+      ordinary.run(tenantId, revision, (tx) => beginOnce(this.#output, idempotency, tx, operation), this.memory),
     );
     if (met.kind === "answered") return showReplay(this.#parts, met.replay);
     if (met.kind === "resumed") this.#parts.reply.replayed();
@@ -129,7 +129,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
 
   #commitIn<T, Tx extends Transaction>(kind: Transactions<Tx>, work: Work<T, Tx>): Promise<T> {
     const { tenantId, revision } = this.caller;
-    return kind.run(tenantId, revision, work);
+    return kind.run(tenantId, revision, work, this.memory);
   }
 
   /** Runs work under the caller's rights, and shows its result. */
@@ -143,11 +143,16 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     const idempotency = this.#parts.takeIdempotency();
     if (idempotency) {
       const outcome = await onceOnly(this.#parts.database, tenantId, () =>
-        kind.run(tenantId, revision, (tx) => answerOnce(this.#output, this.#parts, idempotency, tx, work, show)),
+        kind.run(
+          tenantId,
+          revision,
+          (tx) => answerOnce(this.#output, this.#parts, idempotency, tx, work, show),
+          this.memory,
+        ),
       );
       return outcome.kind === "shown" ? outcome.message : showReplay(this.#parts, outcome.replay);
     }
-    const result = await kind.run(tenantId, revision, work);
+    const result = await kind.run(tenantId, revision, work, this.memory);
     this.#parts.reply.keepAs(() => create(this.#output, showLasting(result)));
     return show(result);
   }

@@ -5,7 +5,7 @@ import { applicationOf, type Caller } from "../../access/caller.js";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 import type { ApiAnswer, CallApi } from "../../functions/host-calls.js";
-import { UNLIMITED_MEMORY } from "../../memory/memory-lease.js";
+import type { MemoryBudget } from "../../memory/memory-budget.js";
 import type { BtMethod } from "../../sandbox/host-calls.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { problemJson } from "../faults/problem.js";
@@ -23,19 +23,26 @@ interface InternalMethod {
 }
 
 /**
- * Runs API operations for an application without HTTP, through the same pipeline as REST: rights, validation and log
- * rows are the same.
+ * Runs API operations for an application without HTTP, through the same pipeline as REST: rights, validation, log rows
+ * and the memory for large tokens are the same.
  */
-export function internalCalls(pipelines: readonly Pipeline[], authenticator: Authenticator): CallApi {
+export function internalCalls(
+  pipelines: readonly Pipeline[],
+  authenticator: Authenticator,
+  budget: MemoryBudget,
+): CallApi {
   const methods = internalMethods(pipelines);
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
+    const { tenantId } = caller;
+    const memory = budget.open(() => `code of ${tenantId}`);
+    memory.prove({ kind: "key", tenantId, applicationId: applicationOf(caller).id, sessionId: undefined });
     try {
       const head = {
         traceId,
         signal,
         header: () => undefined,
-        memory: UNLIMITED_MEMORY,
+        memory,
         audit: { context: caller.context, badReason: undefined },
       };
       return await run(methods[name], caller, args, authenticator, head);
@@ -43,6 +50,8 @@ export function internalCalls(pipelines: readonly Pipeline[], authenticator: Aut
       const fault = methods[name].rest.asSent(toFault(error));
       const body = problemJson(fault, traceId);
       return { status: FAULT_TABLE[fault.code].http, body, lasting: () => body };
+    } finally {
+      memory.close();
     }
   };
 }

@@ -13,7 +13,7 @@ import {
   readThreeDSSession,
   updateThreeDSSession,
 } from "../../store/payments/three-ds-sessions.js";
-import { findToken } from "../../store/tokens/tokens.js";
+import { findToken } from "../../store/tokens/token-reads.js";
 import type { OrdinaryTransaction, Transaction } from "../../store/transactions/transaction.js";
 import { countMonthlyActivity } from "../../tokens/activity.js";
 import { openToken } from "../../tokens/sealing.js";

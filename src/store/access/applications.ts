@@ -2,7 +2,9 @@ import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import type { PageRequest } from "../../base/page.js";
 import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { uuid } from "../statements/parameter.js";
 import { defineChange, defineDelete, defineRead } from "../statements/row-statements.js";
+import { lockedRead } from "../transactions/row-lock.js";
 
 /** What an application may do: sealed, or in the clear if the tenant's keys are older than the sealing of rights. */
 export interface RightsColumns {
@@ -39,6 +41,9 @@ export const insertApplication = defineChange<NewApplication>(
 
 export const readApplication = defineRead<ApplicationRow>("applications", COLUMNS);
 
+/** The same, locked until the transaction ends. */
+export const lockApplication = lockedRead("applications", { id: uuid((id: Uuid) => id) }, readApplication);
+
 export interface ApplicationListing extends PageRequest {
   /** If not empty, lists only these. */
   readonly ids: readonly string[];
@@ -51,6 +56,7 @@ export const listApplicationRows = defineList<ApplicationListing, ApplicationRow
   COLUMNS,
   (sql, listing) => sql`${isAnyOf(sql, "id", listing.ids)}
       ${listing.types.length > 0 ? sql`and type = any(${[...listing.types]}::text[])` : sql``}`,
+  "coalesce(octet_length(definition), 0)",
 );
 
 export interface ApplicationChange extends RightsColumns {

@@ -38,11 +38,7 @@ export interface LogRowDraft {
 /** The cause of a log row: its actor, and the request. */
 export type LoggedBy = Pick<LogRowDraft, "actor" | "context">;
 
-/** The columns that {@link LOGGED_REQUEST} fills. */
-export const REQUEST_COLUMNS =
-  "actor_id, actor_type, key_id, source_ip, client, trace_id, destination_host, via_type, via_id, reason";
-
-/** Parameters of a statement that writes log rows, with the names of {@link REQUEST_COLUMNS}. */
+/** Parameters of a statement that writes log rows, with the names of their columns. */
 export const LOGGED_REQUEST = {
   actor_id: uuid<LoggedBy>(({ actor }) => actor?.id ?? null),
   actor_type: text<LoggedBy>(({ actor }) => actor?.type ?? null),
@@ -55,6 +51,8 @@ export const LOGGED_REQUEST = {
   via_id: uuid<LoggedBy>(({ context }) => context.via?.id ?? null),
   reason: text<LoggedBy>(({ context }) => context.reason ?? null),
 };
+
+const REQUEST_COLUMNS = Object.keys(LOGGED_REQUEST).join(", ");
 
 const INSERT_LOG_ROW = boundWrite<LogRowDraft>({
   table: "audit_logs",

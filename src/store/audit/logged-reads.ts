@@ -7,13 +7,13 @@ import {
   bySize,
   type LargeToken,
   readSizedRow,
-  SEALED_BYTES,
   SIZED_COLUMNS,
   type SizedRow,
-} from "../tokens/bounded-reads.js";
-import { TOKEN_COLUMNS, type TokenRowWithCvc, UNEXPIRED_CVC_SQL } from "../tokens/tokens.js";
+  wantedTokens,
+} from "../tokens/token-reads.js";
+import type { TokenRowWithCvc } from "../tokens/tokens.js";
 import type { Transaction } from "../transactions/transaction.js";
-import { expectLogRows, LOGGED_REQUEST, type LoggedBy, REQUEST_COLUMNS } from "./audit-logs.js";
+import { expectLogRows, LOGGED_REQUEST, type LoggedBy } from "./audit-logs.js";
 
 /** A token to read, with what the log row says, which is written if the token is read. */
 export interface LoggedRead extends LoggedBy, BoundedRead {
@@ -33,25 +33,20 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
   const message = [...messages]
     .map(([type, words]) => `when '${type}' then '${words.replaceAll("'", "''")}'`)
     .join(" ");
+  const requestColumns = Object.keys(LOGGED_REQUEST);
+  const request = requestColumns.join(", ");
   return boundQuery<LoggedRead, TokenRowWithCvc | LargeToken | undefined, SizedRow>({
     table: "tokens",
     position: "first",
     kind: "write",
     sql: `
       with found as materialized (
-        select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}, wanted.most_bytes, ${SEALED_BYTES} as sealed_bytes,
-          wanted.log_id, wanted.transform, ${REQUEST_COLUMNS}
-        from (values {(
-          :id, :most_bytes, :log_id, :transform,
-          :actor_id, :actor_type, :key_id, :source_ip, :client, :trace_id, :destination_host, :via_type, :via_id, :reason
-        )}) wanted (id, most_bytes, log_id, transform, ${REQUEST_COLUMNS})
-        cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
-        where t.expires_at is null or t.expires_at > :now
+        ${wantedTokens(["log_id", "transform", ...requestColumns])}
       ), logged as (
         insert into audit_logs (
-          tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, transform, ${REQUEST_COLUMNS}
+          tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, transform, ${request}
         )
-        select :tenant, :now, log_id, type, id, 'read', case type ${message} end, 'allowed', transform, ${REQUEST_COLUMNS}
+        select :tenant, :now, log_id, type, id, 'read', case type ${message} end, 'allowed', transform, ${request}
         from found where sealed_bytes <= most_bytes
       )
       select ${SIZED_COLUMNS} from found`,

@@ -33,6 +33,8 @@ export interface NewProxy extends ProxyColumns {
 const COLUMNS =
   "id, name, label, definition, application_id, require_auth, revision, created_by, created_at, modified_by, modified_at";
 
+const BYTES = "octet_length(definition)";
+
 export const insertProxy = defineInsert<NewProxy>("proxies", { revision: 1 });
 
 export const readProxy = defineRead<ProxyRow>("proxies", COLUMNS);
@@ -63,7 +65,7 @@ interface Guarded {
   readonly auth_revision: number;
 }
 
-export const namesOfProxies = defineNames("proxies");
+export const namesOfProxies = defineNames("proxies", BYTES);
 
 export interface ProxyListing extends PageRequest {
   /** If not empty, lists only these. */
@@ -71,8 +73,11 @@ export interface ProxyListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listProxyRows = defineList<ProxyListing, ProxyRow>("proxies", COLUMNS, (sql, listing) =>
-  isAnyOf(sql, "id", listing.ids),
+export const listProxyRows = defineList<ProxyListing, ProxyRow>(
+  "proxies",
+  COLUMNS,
+  (sql, listing) => isAnyOf(sql, "id", listing.ids),
+  BYTES,
 );
 
 export interface ProxyChange extends ProxyColumns {

@@ -2,7 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import type { JsonObject } from "../../base/json.js";
 import { offsetOf, type PageRequest } from "../../base/page.js";
 import type { Sql } from "../postgres/connect.js";
-import { definePage } from "../statements/counted-page.js";
+import { definePage, sizedQueries } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
 import { defineDelete, defineHasRow, defineRow } from "../statements/row-statements.js";
 
@@ -57,22 +57,30 @@ export const lockFormula = defineHasRow<Uuid>(
 );
 
 /** Names of the official formulas and the tenant's own, newest first. */
-export const namesOfFormulas = defineNames("reactor_formulas");
+export const namesOfFormulas = defineNames("reactor_formulas", "octet_length(definition)");
+
+const COLUMNS = "id, name, label, sealed, official, revision, created_by, created_at, modified_by, modified_at";
 
 /** A page of official formulas and the tenant's own, newest first. */
-export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_formulas", (sql, tenantId, listing) => ({
-  total: sql`
-    select (select count(*) from reactor_formulas where tenant_id = ${tenantId})
-      + (select count(*) from official_formulas) as total`,
-  rows: sql`
-    select * from (
-      select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
-      from reactor_formulas where tenant_id = ${tenantId}
-      union all
-      select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas
-    ) formulas
-    order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-}));
+export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_formulas", (sql, tenantId, listing) =>
+  sizedQueries(
+    sql,
+    { table: "formulas", columns: COLUMNS, bytes: "octet_length(sealed)" },
+    {
+      total: sql`
+        select (select count(*) from reactor_formulas where tenant_id = ${tenantId})
+          + (select count(*) from official_formulas)`,
+      page: sql`
+        from (
+          select id, name, label, definition as sealed, null::jsonb as official, revision, created_by, created_at, modified_by, modified_at
+          from reactor_formulas where tenant_id = ${tenantId}
+          union all
+          select id, name, null, null, definition, 0, null, created_at, null, modified_at from official_formulas
+        ) formulas
+        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
+    },
+  ),
+);
 
 export interface FormulaChange {
   readonly id: Uuid;

@@ -28,6 +28,12 @@ export type NewReactor = ReactorColumns & Pick<ReactorRow, "created_by">;
 const COLUMNS =
   "id, name, label, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at";
 
+/** A list shows the formula of each reactor too. */
+const BYTES = `octet_length(definition) + coalesce((
+  select octet_length(f.definition) from reactor_formulas f
+  where f.tenant_id = reactors.tenant_id and f.id = reactors.formula_id
+), 0)`;
+
 /** Returns once it is stored. */
 export const insertReactor = defineHasRow<NewReactor>(
   "write",
@@ -41,7 +47,7 @@ export const readReactor = defineRead<ReactorRow>("reactors", COLUMNS);
 /** The same, locked until the transaction ends. */
 export const lockReactor = lockedRead("reactors", { id: uuid((id: Uuid) => id) }, readReactor);
 
-export const namesOfReactors = defineNames("reactors");
+export const namesOfReactors = defineNames("reactors", BYTES);
 
 export interface ReactorListing extends PageRequest {
   /** If not empty, lists only these. */
@@ -49,8 +55,11 @@ export interface ReactorListing extends PageRequest {
 }
 
 /** A page, newest first. */
-export const listReactorRows = defineList<ReactorListing, ReactorRow>("reactors", COLUMNS, (sql, listing) =>
-  isAnyOf(sql, "id", listing.ids),
+export const listReactorRows = defineList<ReactorListing, ReactorRow>(
+  "reactors",
+  COLUMNS,
+  (sql, listing) => isAnyOf(sql, "id", listing.ids),
+  BYTES,
 );
 
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };

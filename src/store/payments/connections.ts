@@ -1,4 +1,5 @@
 import type { Uuid } from "../../base/ids.js";
+import { boundQuery } from "../statements/bound-statement.js";
 import { uuid } from "../statements/parameter.js";
 import {
   defineChange,
@@ -47,6 +48,16 @@ export const listConnectionRows = defineRows<"all", ConnectionRow>(
     select ${sql.unsafe(COLUMNS)} from connections where tenant_id = ${tenantId}
     order by created_at desc, id desc`,
 );
+
+export const countConnections = boundQuery<"all", number, number>({
+  table: "connections",
+  kind: "read",
+  sql: "select count(*) from connections where tenant_id = :tenant",
+  parameters: {},
+  sortKey: (all) => all,
+  row: (column) => column.integer(),
+  answers: (rows) => rows.map(([count = 0]) => count),
+});
 
 /** Connections whose credentials must be checked now. */
 export const listDueChecks = defineRows<"due", ConnectionRow>(

@@ -1,13 +1,19 @@
 import type { TenantId } from "../../base/ids.js";
-import { offsetOf, type Page, type PageRequest } from "../../base/page.js";
+import { MAX_PAGE_BYTES, offsetOf, type Page, type PageRequest } from "../../base/page.js";
 import type { SqlTag } from "./statement.js";
 import { defineStatement, type Query, type Table } from "./statement.js";
 
 interface Total {
   readonly total: number;
+  readonly bytes?: number;
 }
 
-/** The query of the total (one row, one column `total`) and the query of the page's rows. */
+/** A page with the stored bytes of its rows; without rows if these are too many. 0 if the rows have a fixed size. */
+export interface SizedPage<Row> extends Page<Row> {
+  readonly bytes: number;
+}
+
+/** The query of the total (one row with `total`, perhaps `bytes`) and the query of the page's rows. */
 interface PageQueries<Row> {
   readonly total: Query<Total>;
   readonly rows: Query<Row>;
@@ -18,7 +24,7 @@ export function definePage<Input, Row extends object>(
   table: Table,
   pair: (sql: SqlTag, tenantId: TenantId, input: Input) => PageQueries<Row>,
 ) {
-  return defineStatement<Input, Page<Row>, Row | Total>({
+  return defineStatement<Input, SizedPage<Row>, Row | Total>({
     table,
     kind: "read",
     sortKey: () => "",
@@ -31,26 +37,57 @@ export function definePage<Input, Row extends object>(
       inputs.map((_, index) => {
         const [count] = results[2 * index] ?? [];
         const items = (results[2 * index + 1] ?? []).filter((row): row is Row => !isTotal(row));
-        return { items, total: count && isTotal(count) ? count.total : 0 };
+        const { total, bytes = 0 } = count && isTotal(count) ? count : { total: 0 };
+        return { items, total, bytes };
       }),
   });
 }
 
-/** The same for the rows of one table, newest first. `wanted` makes conditions that begin with `and`. */
+/**
+ * The same for the rows of one table, newest first. `wanted` makes conditions that begin with `and`.
+ * @param bytes the size of a row, in SQL: a page of several rows above {@link MAX_PAGE_BYTES} is measured, and not read.
+ */
 export function defineList<Listing extends PageRequest, Row extends object>(
   table: Table,
   columns: string,
   wanted: (sql: SqlTag, listing: Listing) => Query<unknown>,
+  bytes?: string,
 ) {
   return definePage<Listing, Row>(table, (sql, tenantId, listing) => {
     const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing)}`;
-    return {
-      total: sql`select count(*) as total ${from}`,
-      rows: sql`
-        select ${sql.unsafe(columns)} ${from}
-        order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`,
-    };
+    const page = sql`${from} order by created_at desc, id desc limit ${listing.size} offset ${offsetOf(listing)}`;
+    if (bytes === undefined) {
+      return { total: sql`select count(*) as total ${from}`, rows: sql`select ${sql.unsafe(columns)} ${page}` };
+    }
+    return sizedQueries(sql, { table, columns, bytes }, { total: sql`select count(*) ${from}`, page });
   });
+}
+
+interface SizedList {
+  readonly table: string;
+  readonly columns: string;
+  readonly bytes: string;
+}
+
+/** @param parts the query of the total, and the rest of a query for the page's rows. */
+export function sizedQueries<Row>(
+  sql: SqlTag,
+  { table, columns, bytes }: SizedList,
+  { total, page }: { readonly total: Query<unknown>; readonly page: Query<unknown> },
+): PageQueries<Row> {
+  const rows = sql`(select * ${page}) ${sql.unsafe(table)}`;
+  const isSingle = sql`count(*) over () = 1`;
+  return {
+    total: sql`
+      select (${total}) as total, (
+        select case when count(*) > 1 then coalesce(sum(${sql.unsafe(bytes)}), 0) else 0 end from ${rows}
+      ) as bytes`,
+    rows: sql`
+      select ${sql.unsafe(columns)} from (
+        select ${sql.unsafe(columns)}, ${isSingle} or sum(${sql.unsafe(bytes)}) over () <= ${MAX_PAGE_BYTES} as is_read from ${rows}
+      ) sized
+      where is_read order by created_at desc, id desc`,
+  };
 }
 
 /** A condition that a column has one of these ids; none for an empty list. */

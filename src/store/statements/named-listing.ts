@@ -10,6 +10,8 @@ export interface NamedRow extends NameColumns {
   readonly id: Uuid;
   /** The creation time as PostgreSQL writes it, because a Date has no microseconds. */
   readonly position: string;
+  /** Stored bytes that a list shows of the row. */
+  readonly bytes: number;
 }
 
 export interface NameRange {
@@ -22,7 +24,8 @@ export interface NameRange {
 /** Reads names in the order of a list, newest first, {@link NAMES_PER_BATCH} at a time. */
 export type NamesStatement = Statement<NameRange, readonly NamedRow[]>;
 
-export function defineNames(table: "proxies" | "reactors" | "reactor_formulas"): NamesStatement {
+/** @param bytes the size of a row, in SQL. */
+export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", bytes: string): NamesStatement {
   return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
     table,
     kind: "read",
@@ -35,11 +38,11 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas"):
         // Every tenant's list contains the official formulas.
         const official =
           table === "reactor_formulas"
-            ? sql`union all select id, name, null::bytea, created_at from official_formulas where true ${wanted}`
+            ? sql`union all select id, name, null::bytea, created_at, 0 from official_formulas where true ${wanted}`
             : sql``;
         return sql`
-          select id, name, label, created_at::text as position from (
-            select id, name, label, created_at from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
+          select id, name, label, created_at::text as position, bytes from (
+            select id, name, label, created_at, ${sql.unsafe(bytes)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
           ) named
           order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
       }),

@@ -1,8 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { bytes, date, integer, text, texts, time, uuid } from "../statements/parameter.js";
-import { defineStatement } from "../statements/statement.js";
-import { lockedRead } from "../transactions/row-lock.js";
 import type { OrdinaryTransaction, Transaction } from "../transactions/transaction.js";
 import type { Columns } from "../wire/columns.js";
 
@@ -93,21 +91,12 @@ function claimOf(id: string, dedupeKey: Buffer | null): string {
   return `${dedupeKey?.toString("hex") ?? ""} ${id}`;
 }
 
-/** The columns of a token `t` that {@link readTokenRow} reads, before {@link UNEXPIRED_CVC_SQL}. */
+/** The columns of a token `t` that {@link readTokenRow} reads. */
 export const TOKEN_COLUMNS = `t.id, t.type, t.data, t.attributes, t.containers, t.fingerprint, t.dedupe_key, t.expires_at, t.expires_at_text,
   t.revision, t.active_month::text as active_month, t.created_by, t.created_at, t.modified_by, t.modified_at`;
 
-/**
- * The token's unexpired code, looked up for each token. A join scanned all codes of the tenant's last hour (10 ms for
- * 38,000).
- */
-export const UNEXPIRED_CVC_SQL = `(
-  select c.code from token_cvc c
-  where c.tenant_id = :tenant and c.token_id = t.id and (c.due_at > :now) is true limit 1
-) as cvc`;
-
-/** Reads {@link TOKEN_COLUMNS} and {@link UNEXPIRED_CVC_SQL}. */
-export function readTokenRow(column: Columns): TokenRowWithCvc {
+/** Reads {@link TOKEN_COLUMNS}. */
+export function readTokenRow(column: Columns): TokenRow {
   return {
     id: column.text(),
     type: column.text(),
@@ -124,64 +113,13 @@ export function readTokenRow(column: Columns): TokenRowWithCvc {
     created_at: column.time(),
     modified_by: column.uuidOrNull(),
     modified_at: column.timeOrNull(),
-    cvc: column.bytesOrNull(),
   };
-}
-
-/**
- * Looks up each id separately: PostgreSQL estimates an array of ids at ten rows, and plans it again at each execution.
- */
-const FIND_TOKEN = boundQuery<string, TokenRowWithCvc | undefined, TokenRowWithCvc>({
-  table: "tokens",
-  position: "first",
-  kind: "read",
-  sql: `
-    select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}
-    from (values {(:id)}) wanted (id)
-    cross join lateral (select * from tokens where tenant_id = :tenant and tokens.id = wanted.id limit 1) t
-    where t.expires_at is null or t.expires_at > :now`,
-  parameters: { id: text((id) => id) },
-  sortKey: (id) => id,
-  row: readTokenRow,
-  answers: (rows, ids) => byId(rows, ids),
-});
-
-/** Finds an unexpired token by its id. */
-export function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc | undefined> {
-  return tx.query(FIND_TOKEN, id);
-}
-
-/** Finds a token and locks its row until the transaction ends. */
-export const lockToken = lockedRead("tokens", { id: text((id: string) => id) }, FIND_TOKEN);
-
-/** The rows, in the order of the ids. */
-function byId(rows: readonly (readonly TokenRowWithCvc[])[], ids: readonly string[]): (TokenRowWithCvc | undefined)[] {
-  const found = new Map(rows.flat().map((row) => [row.id, row]));
-  return ids.map((id) => found.get(id));
 }
 
 /** The id and dedupe key that a token claims. */
 export interface TokenClaim {
   readonly id: string;
   readonly dedupeKey: Buffer | null;
-}
-
-const FIND_CONFLICTING_TOKENS = boundQuery<TokenClaim, readonly TokenRowWithCvc[], TokenRowWithCvc>({
-  table: "tokens",
-  position: "first",
-  kind: "read",
-  sql: `
-    select ${TOKEN_COLUMNS}, ${UNEXPIRED_CVC_SQL}
-    from tokens t where t.tenant_id = :tenant and (t.id = :id or t.dedupe_key = :dedupe_key)`,
-  parameters: { id: text(({ id }) => id), dedupe_key: bytes(({ dedupeKey }) => dedupeKey) },
-  sortKey: ({ id }) => id,
-  row: readTokenRow,
-  answers: (rows) => rows,
-});
-
-/** Finds the tokens that hold an id or a dedupe key, including expired ones. */
-export function findConflictingTokens(tx: Transaction, claim: TokenClaim): Promise<readonly TokenRowWithCvc[]> {
-  return tx.query(FIND_CONFLICTING_TOKENS, claim);
 }
 
 export interface TokenVersion {
@@ -266,17 +204,3 @@ const UPDATE_TOKEN = boundWrite<TokenChange>({
 export function updateTokenRow(tx: OrdinaryTransaction, change: TokenChange): void {
   tx.enqueue(UPDATE_TOKEN, change);
 }
-
-/** Expired tokens, longest expired first. */
-export const listExpiredRows = defineStatement<{ readonly limit: number }, readonly TokenRow[], TokenRow>({
-  table: "tokens",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ limit }) => sql`
-        select ${sql.unsafe(TOKEN_COLUMNS)} from tokens t
-        where t.tenant_id = ${tenantId} and t.expires_at <= ${at} order by t.expires_at limit ${limit}`,
-    ),
-  answers: (rows) => rows,
-});

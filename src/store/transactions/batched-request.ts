@@ -1,6 +1,7 @@
 import type { TenantId } from "../../base/ids.js";
 import type { Engine } from "../postgres/open-connection.js";
 import type { Statement, StatementBatch } from "../statements/statement-batch.js";
+import type { LargeReads } from "./large-reads.js";
 import type { CommitMarker, OrdinaryTransaction, RowLock, TransactionStart, Work } from "./transaction.js";
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown };
@@ -24,6 +25,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   /** Whether it has written in the open transaction, so it can no longer leave the transaction alone. */
   hasWritten = false;
   readonly #isShared: boolean;
+  readonly #reads: LargeReads;
   #wanted: Wanted[] = [];
   /** Statements to run with the commit. */
   #atCommit: Wanted[] = [];
@@ -33,8 +35,15 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   #isLast = false;
   #onSettled: (() => void) | undefined;
 
-  constructor(tenantId: TenantId, engine: Engine, { now, isFirstInMinute }: TransactionStart, isShared: boolean) {
+  constructor(
+    tenantId: TenantId,
+    engine: Engine,
+    { now, isFirstInMinute }: TransactionStart,
+    isShared: boolean,
+    reads: LargeReads,
+  ) {
     this.#isShared = isShared;
+    this.#reads = reads;
     this.tenantId = tenantId;
     this.engine = engine;
     this.now = now;
@@ -43,6 +52,7 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
 
   /** Starts the work. Its outcome appears here some microtasks after its last output. */
   start(work: Work<T, OrdinaryTransaction>): void {
+    this.#reads.start();
     work(this).then(
       (value) => this.#end({ ok: true, value }),
       (error: unknown) => {
@@ -51,6 +61,10 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
         this.#end({ ok: false, error });
       },
     );
+  }
+
+  reserve(storedBytes: number): void {
+    this.#reads.reserve(storedBytes);
   }
 
   query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {

@@ -7,6 +7,7 @@ import { StatementBatch } from "../statements/statement-batch.js";
 import type { Connection, Execution, StepEnd } from "../wire/connection.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
 import { BatchedRequest } from "./batched-request.js";
+import type { LargeReads } from "./large-reads.js";
 import type { CommitMarker, OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
 /** The revision that all requests of a transaction were authorized under, or "unguarded" for our own work. */
@@ -34,6 +35,12 @@ export type TransactionResult =
       readonly requests: readonly BatchedRequest[];
     };
 
+/** The work of one request, and its memory for large values. */
+export interface TransactionWork {
+  readonly work: Work<unknown, OrdinaryTransaction>;
+  readonly reads: LargeReads;
+}
+
 /** How to run a transaction. */
 export interface RunOptions extends TransactionStart {
   readonly tenantId: TenantId;
@@ -56,7 +63,7 @@ export interface RunOptions extends TransactionStart {
 export async function runTransaction(
   { connection, engine }: Opened,
   options: RunOptions,
-  works: readonly Work<unknown, OrdinaryTransaction>[],
+  works: readonly TransactionWork[],
 ): Promise<TransactionResult> {
   const { guard, isShared, stepTimeoutMs } = options;
   const requests = works.map((work) => started(work, engine, options));
@@ -111,8 +118,8 @@ export async function runTransaction(
   }
 }
 
-function started(work: Work<unknown, OrdinaryTransaction>, engine: Engine, options: RunOptions): BatchedRequest {
-  const request = new BatchedRequest(options.tenantId, engine, options, options.isShared);
+function started({ work, reads }: TransactionWork, engine: Engine, options: RunOptions): BatchedRequest {
+  const request = new BatchedRequest(options.tenantId, engine, options, options.isShared, reads);
   request.start(work);
   return request;
 }

@@ -1,14 +1,14 @@
 import type { TenantId } from "../../base/ids.js";
 import { classifyFailure } from "../postgres/database-error.js";
 import type { BatchedRequest } from "./batched-request.js";
+import type { LargeReads } from "./large-reads.js";
 import { OverloadDetector } from "./overload-detector.js";
-import type { Guard, TransactionResult } from "./shared-transaction.js";
+import type { Guard, TransactionResult, TransactionWork } from "./shared-transaction.js";
 import type { OrdinaryTransaction, Work } from "./transaction.js";
 
 /** A request that waits for a transaction. */
-export interface QueuedRequest {
+export interface QueuedRequest extends TransactionWork {
   readonly guard: Guard;
-  readonly work: Work<unknown, OrdinaryTransaction>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
@@ -21,6 +21,7 @@ export interface QueuedRequest {
 export function queuedRequest<T>(
   work: Work<T, OrdinaryTransaction>,
   guard: Guard,
+  reads: LargeReads,
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): QueuedRequest {
@@ -28,6 +29,7 @@ export function queuedRequest<T>(
   let value: { readonly of: T } | undefined;
   return {
     guard,
+    reads,
     work: async (tx) => {
       value = { of: await work(tx) };
     },

@@ -8,6 +8,7 @@ import type { BatchLoad } from "./batch-load.js";
 import { BatchSettlement } from "./batch-settlement.js";
 import type { CommitLookup } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
+import { LargeReads, MemoryNeeded, type ReadMemory } from "./large-reads.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
@@ -105,19 +106,40 @@ export class TransactionBatcher {
    * @throws {StaleAuthorization} if the tenant's rights changed after `guard`.
    * @throws {UniqueViolation} if an insert found its key taken at each attempt.
    * @throws {LockTimeout} if another transaction held a row for too long.
-   * @throws {Fault} unavailable if the queue is full or the database stays away.
+   * @throws {Fault} unavailable if the queue is full, the database stays away, or there is no memory.
+   * @param memory for large values that the work reads. Absent: they are not counted.
    */
-  run<T>(tenantId: TenantId, guard: Guard, work: Work<T, OrdinaryTransaction>): Promise<T> {
-    if (this.#isClosed) return Promise.reject(unavailable(STOPPING));
+  run<T>(
+    tenantId: TenantId,
+    guard: Guard,
+    work: Work<T, OrdinaryTransaction>,
+    memory: ReadMemory | undefined = undefined,
+  ): Promise<T> {
+    const reads = new LargeReads(memory);
+    return new Promise<T>((resolve, reject) => {
+      const fail = (error: unknown) => {
+        if (error instanceof MemoryNeeded) return void reads.waitFor(error).then(enqueue, reject);
+        reads.release();
+        reject(error);
+      };
+      const enqueue = () => this.#enqueue(tenantId, queuedRequest(work, guard, reads, resolve, fail));
+      enqueue();
+    });
+  }
+
+  #enqueue(tenantId: TenantId, request: QueuedRequest): void {
+    if (this.#isClosed) {
+      request.reject(unavailable(STOPPING));
+      return;
+    }
     const queue = this.#queueOf(tenantId);
     if (queue.waiting.length >= this.#limits.queuePerTenant || this.#queued >= this.#limits.queueInAll) {
-      return Promise.reject(unavailable("the queue for the database is full"));
+      request.reject(unavailable("the queue for the database is full"));
+      return;
     }
-    return new Promise<T>((resolve, reject) => {
-      this.#queued += 1;
-      queue.waiting.push(queuedRequest(work, guard, resolve, reject));
-      this.#enlist(queue);
-    });
+    this.#queued += 1;
+    queue.waiting.push(request);
+    this.#enlist(queue);
   }
 
   /** Rejects waiting and new requests, and lets transactions in flight end. */
@@ -272,12 +294,11 @@ export class TransactionBatcher {
     start: TransactionStart & { readonly tenantId: TenantId; readonly guard: Guard },
     batch: readonly QueuedRequest[],
   ): Promise<TransactionResult> {
-    const works = batch.map(({ work }) => work);
     const { stepTimeoutMs } = this.#limits;
     const isShared = this.#limits.batch > 1;
     try {
       return await slot.run((lease) =>
-        runTransaction(lease, { ...start, isShared, stepTimeoutMs, plansAgain: lease.plansAgain }, works),
+        runTransaction(lease, { ...start, isShared, stepTimeoutMs, plansAgain: lease.plansAgain }, batch),
       );
     } catch (error) {
       return { kind: "aborted", error };

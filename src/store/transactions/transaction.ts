@@ -1,6 +1,7 @@
 import type { TenantId } from "../../base/ids.js";
 import type { Engine } from "../postgres/open-connection.js";
 import type { Statement } from "../statements/statement-batch.js";
+import type { MemoryNeeded } from "./large-reads.js";
 
 /** The log row that resolves an unknown commit. */
 export interface CommitMarker {
@@ -42,6 +43,12 @@ export interface Transaction {
   readonly isFirstInMinute: boolean;
   /** The database engine, for the few statements that not all support. */
   readonly engine: Engine;
+  /**
+   * Reserves memory for large values of so many stored bytes, before they are read. If there is none now, the work ends
+   * with {@link MemoryNeeded}, and runs again once there is.
+   * @throws {MemoryNeeded}; {Fault} validation_failed if the transaction reads too much.
+   */
+  reserve(storedBytes: number): void;
   /** Runs a statement together with all enqueued ones, and waits for its output. */
   query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output>;
   /**

@@ -87,7 +87,7 @@ export class Payer implements AsyncDisposable {
       ...{ acceptedCountries: ["US"], acceptedCurrencies: [currency] },
     };
     const { id } = await this.run(async (tx) => {
-      const made = createConnection(tx, this.#caller, this.#keys, draft);
+      const made = await createConnection(tx, this.#caller, this.#keys, draft);
       tx.enqueue(saveCredentialsCheck, {
         id: made.id,
         revision: 1,

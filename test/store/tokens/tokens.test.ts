@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../../src/base/ids.js";
 import { countTokenKeys, listTokenKeys } from "../../../src/store/tokens/token-keys.js";
+import { findToken } from "../../../src/store/tokens/token-reads.js";
 import type { Expired, KeySource } from "../../../src/store/tokens/token-selection.js";
 import { insertTerm } from "../../../src/store/tokens/token-terms.js";
-import { findToken, insertToken, insertTokenIfFree, type TokenRow } from "../../../src/store/tokens/tokens.js";
+import { insertToken, insertTokenIfFree, type TokenRow } from "../../../src/store/tokens/tokens.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
 import { type BatcherFixture, openFixture } from "../support/batcher-fixture.js";
 
