@@ -14,8 +14,8 @@ function goToCaller({ context: { via } }: Caller): boolean {
   return via === undefined || (via.type === "proxy" && via.id === undefined);
 }
 
-/** Whether any token that is shown in the clear would need a reason that the caller has not sent. */
-export function lacksRequiredReason(caller: Caller, permission: TokenPermission): boolean {
+/** Whether some token could need a reason that the caller has not sent. Decides nothing about one token. */
+export function mightNeedReason(caller: Caller, permission: TokenPermission): boolean {
   if (caller.context.reason !== undefined || !goToCaller(caller)) return false;
   return caller.settings.require_reveal_reason || caller.grant.mayAskReason(permission);
 }
@@ -30,7 +30,7 @@ export function requireReason(
   transform: Transform,
   token: AccessTarget & { readonly entityType: EntityType },
 ): void {
-  if (transform !== "reveal" || !lacksRequiredReason(caller, permission)) return;
+  if (transform !== "reveal" || !mightNeedReason(caller, permission)) return;
   if (!caller.settings.require_reveal_reason && !caller.grant.asksReason(permission, token)) return;
   const text = "Send the reason for reading this value in the clear, in the header X-Cloakroom-Reason.";
   throw deniedWith(caller, new Fault("reason_required", text), token.entityType, token.id, "reason required");

@@ -3,10 +3,10 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js"
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
 import { type RouteScope, rateScopeOf } from "./admission/rate-gate.js";
-import { assignTraceId } from "./admit-request.js";
 import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import { InFlight } from "./connection/in-flight.js";
 import { type Cors, createCors } from "./cors.js";
+import { prepareResponse } from "./prepare-response.js";
 import type { ServerOptions } from "./server-options.js";
 
 /** Steps of every request before its route, on every path through the server. */
@@ -28,7 +28,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
   const cors = createCors(corsOrigins);
   const inFlight = new InFlight();
   const rpcScopes = rpcScopesOf(services);
-  const admit = (request: ArrivedRequest, response: OpenResponse) => assignTraceId(cors, request, response);
+  const admit = (request: ArrivedRequest, response: OpenResponse) => prepareResponse(cors, request, response);
   return {
     ...{ cors, inFlight, rpcScopes, admit },
     async begin(request, response, template) {

@@ -18,7 +18,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
 export class ChainConflict extends Error {
-  override readonly name = "ChainMoved";
+  override readonly name = "ChainConflict";
 }
 
 /** The place of the next entry of a chain. */

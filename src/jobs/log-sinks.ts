@@ -44,6 +44,8 @@ export function logSinkJob(parts: LogSinkParts): Job {
       if (!(await lease.hold())) {
         pump.forget();
         outages.forget();
+        backlog.oldest = undefined;
+        backlog.vaultSince = undefined;
         parts.onLag(sink.name, 0);
         return;
       }

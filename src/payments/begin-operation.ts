@@ -16,7 +16,7 @@ import type { PaymentHosts } from "./connectors.js";
 import { SENDING_LEASE_MS } from "./create-payment.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
-import { nonRefundable, openRefund, type Refund, sealRefund } from "./refund.js";
+import { amountClaimed, openRefund, type Refund, sealRefund } from "./refund.js";
 
 /** A payment with an operation that is stored and not yet sent. */
 export interface BegunOperation {
@@ -91,7 +91,7 @@ export async function beginRefund(
     if (rows.length >= MAX_REFUNDS) {
       throw wrongState(payment, `it has ${rows.length} refunds, and may have at most ${MAX_REFUNDS}.`);
     }
-    const claimed = nonRefundable(rows.map((row) => openRefund(keys, tx.tenantId, row)));
+    const claimed = amountClaimed(rows.map((row) => openRefund(keys, tx.tenantId, row)));
     const left = payment.capturedAmount - Math.max(claimed, payment.refundedAmount);
     const amount = wanted ?? left;
     if (left <= 0) throw wrongState(payment, "all of it was refunded already.");

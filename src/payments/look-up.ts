@@ -8,7 +8,7 @@ import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
 import type { Refund } from "./refund.js";
 import { applyRefundsFound } from "./refund-reports.js";
-import { isResendSafe } from "./resend.js";
+import { detectsRepetition } from "./resend.js";
 
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function applyLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
@@ -65,12 +65,12 @@ function unmoved(payment: Payment): Step {
   return { payment, moved: false, approved: false };
 }
 
-/** Whether the payment service certainly does not have the request, or detects the same request as a repetition. */
-export function isSafeToResend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
+/** Whether to send an attempt again: the service certainly does not have it, or detects the repetition. */
+export function shouldResend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
   if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
   if (attempt.operation === "authorize") return found.kind !== "found";
   const isNew = attempt.account === undefined;
-  const isKnown = isNew || isResendSafe(attempt, connection.formulaId, now);
+  const isKnown = isNew || detectsRepetition(attempt, connection.formulaId, now);
   if (attempt.operation === "refund") {
     if (status !== "capture_succeeded" || found.kind === "absent") return false;
     // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.

@@ -23,7 +23,7 @@ import type { SensitiveCard } from "./card.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { matchesSnapshot, payableCard } from "./create-payment.js";
 import { endApproval } from "./end-approval.js";
-import { applyLookUp, isSafeToResend, lookUp } from "./look-up.js";
+import { applyLookUp, lookUp, shouldResend } from "./look-up.js";
 import { lookUpDelay } from "./look-up-schedule.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
@@ -89,7 +89,7 @@ async function lookAfter(
     const change = applyLookUp(current, found, at.getTime(), refunds);
     // A payment found with a changed API key is in the same account: this look-up stores that, and the next one may
     // resend.
-    isSent = isItsAccount && isSafeToResend(change.payment, found, at.getTime());
+    isSent = isItsAccount && shouldResend(change.payment, found, at.getTime());
     const sent = isSent ? withAccountSentTo(change.payment, account) : change.payment;
     const known = found.kind === "found" ? withAccountFound(sent, account) : sent;
     // Keep the lease: no other process may send meanwhile, because not every service treats two requests with one key

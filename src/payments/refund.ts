@@ -53,7 +53,7 @@ export function totalRefunded(refunds: readonly Refund[]): number {
 }
 
 /** The amount that cannot be refunded again: returned, or possibly on its way. */
-export function nonRefundable(refunds: readonly Refund[]): number {
+export function amountClaimed(refunds: readonly Refund[]): number {
   return refunds
     .filter(({ status }) => status === "processing" || status === "succeeded")
     .reduce((sum, { amount }) => sum + amount, 0);

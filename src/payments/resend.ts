@@ -27,6 +27,6 @@ export function reconcileResend<T extends AuthorizationOutcome | FollowUpOutcome
 }
 
 /** Whether the service still detects a resent attempt as a repetition. Later it could execute it a second time. */
-export function isResendSafe({ since }: Pick<Attempt, "since">, formulaId: FormulaId, now: number): boolean {
+export function detectsRepetition({ since }: Pick<Attempt, "since">, formulaId: FormulaId, now: number): boolean {
   return now - since < providerOf(formulaId).resendMs;
 }

@@ -60,25 +60,24 @@ export class StepExpressions {
   }
 
   #resolveTokenText(text: string, field: string): Json {
-    return this.#resolveText(text, (expression) => {
+    return this.#resolveText(text, (expression, isWhole) => {
       if (readsItsToken(expression)) return `{{${expression}}}`;
       const value = this.#evaluate(expression, field);
-      visitTexts(value, (inserted) => {
-        // A single one: with a brace before it, in the text or in another value, it opens an expression.
-        if (inserted.includes("{")) throw invalid(field, "must not get a { from a value that it inserts");
-      });
+      // Within a longer text an object becomes text with its keys.
+      if (isWhole) visitTexts(value, (inserted) => requireNoBrace(inserted, field));
+      else requireNoBrace(asText(value), field);
       return value;
     });
   }
 
   /** A text that is one expression keeps the type of its result; within a longer text results become text. */
-  #resolveText(text: string, evaluateOne: (expression: string) => Json): Json {
+  #resolveText(text: string, evaluateOne: (expression: string, isWhole: boolean) => Json): Json {
     const spans = [...expressionSpans(text)];
     const [first] = spans;
     if (!first) return text;
-    if (first.start === 0 && first.end === text.length) return evaluateOne(first.expression);
+    if (first.start === 0 && first.end === text.length) return evaluateOne(first.expression, true);
     const pieces = spans.map(
-      (span, index) => text.slice(spans[index - 1]?.end ?? 0, span.start) + asText(evaluateOne(span.expression)),
+      (span, index) => text.slice(spans[index - 1]?.end ?? 0, span.start) + asText(evaluateOne(span.expression, false)),
     );
     return `${pieces.join("")}${text.slice(spans.at(-1)?.end)}`;
   }
@@ -99,4 +98,9 @@ export class StepExpressions {
     if (parsed?.reads !== "step" || !this.#remembered.has(parsed.identifier)) throw invalid(field, STEP_FORMS);
     return [`{{ ${parsed.template} }}`, { made: this.#remembered.get(parsed.identifier) ?? null }];
   }
+}
+
+/** A single one: with a brace before it, in the text or in another value, it opens an expression. */
+function requireNoBrace(inserted: string, field: string): void {
+  if (inserted.includes("{")) throw invalid(field, "must not get a { from a value that it inserts");
 }

@@ -28,7 +28,7 @@ export type SignInAttempt =
   | { readonly kind: "openid"; readonly network: string }
   /** A challenge of a passkey for a sign-in, or for one that waits: each has proved a first factor. */
   | { readonly kind: "passkey"; readonly signInId: string }
-  /** A question to the issuer whether a device sign-in was confirmed. Limits of their beginnings bound the number of ids. */
+  /** Polls the issuer for a device sign-in. The limits on starting one bound the number of ids. */
   | { readonly kind: "device"; readonly id: string };
 
 /** Counts the sign-ins that people begin. */

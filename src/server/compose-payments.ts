@@ -136,12 +136,12 @@ function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, che
     tenantWorkJob({
       ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
       wake: (tenantId) => engine.wake(tenantId),
-      onFailure: tenantFailure(log, "payments", "a tenant's payments could not be looked over"),
+      onFailure: tenantFailure(log, "payments", "polling for a tenant's due payments failed"),
     }),
     tenantWorkJob({
       ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
       wake: (tenantId) => checks.wake(tenantId),
-      onFailure: tenantFailure(log, "credentials checks", "a tenant's connections could not be looked over"),
+      onFailure: tenantFailure(log, "credentials checks", "polling for a tenant's due credentials checks failed"),
     }),
   ];
 }

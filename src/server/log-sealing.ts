@@ -34,7 +34,7 @@ export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog
     ...{ ...sealing, clock },
     onSetBack(tenantId, { from, to }) {
       meters.logTrouble("set_back");
-      const reason = `it was closed until ${from.toISOString()}, and goes on at ${to.toISOString()}`;
+      const reason = `closed until ${from.toISOString()}, continues at ${to.toISOString()}`;
       log.warn({ tenant_id: tenantId, reason }, "tenant log rewound after a clock correction");
     },
     onRefused(tenantId) {

@@ -5,7 +5,6 @@ import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
-import { assignTraceId } from "../api/admit-request.js";
 import { CONNECTION_LIMITS } from "../api/connection/connection-limits.js";
 import { createMultiProtocolServer } from "../api/connection/multi-protocol-server.js";
 import { createCors } from "../api/cors.js";
@@ -16,6 +15,7 @@ import {
   registerHealth,
   registerRpcHealth,
 } from "../api/health/health.js";
+import { prepareResponse } from "../api/prepare-response.js";
 import { refuseRequest } from "../api/refuse-request.js";
 import { Fault } from "../base/fault.js";
 import { LineSplitter } from "../base/line-splitter.js";
@@ -125,7 +125,7 @@ export function waitForShares({ config, say, stopping, tls, services }: SealedSe
 function refuseAllBut(health: RequestListener, origins: readonly string[]): RequestListener {
   const cors = createCors(origins);
   return (request, response) => {
-    const traceId = assignTraceId(cors, request, response);
+    const traceId = prepareResponse(cors, request, response);
     if (request.method === "OPTIONS") return cors.answerPreflight(request, response);
     if (isHealthCheck(request)) return health(request, response);
     refuseRequest(request, response, SEALED, traceId);

@@ -174,7 +174,6 @@ function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
   return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
 }
 
-/** The answer without its key, for repeats with another key than the first request's. */
 const MAX_ORIGINS = 50;
 const MAX_ORIGIN_LENGTH = 300;
 
@@ -191,6 +190,7 @@ function originsIn(value: Value | undefined): readonly string[] | undefined {
   });
 }
 
+/** The answer without its key, for repeats with another key than the first request's. */
 function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
   return answer;
 }

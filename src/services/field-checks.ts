@@ -27,7 +27,7 @@ import { normalizeData } from "../tokens/data-field.js";
 import { parseExpiry } from "../tokens/expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
 import { ruleDraft } from "./access-rules.js";
-import { normalizeLegacyTransform, transformDraft } from "./proxies.js";
+import { nonEmptyTransform, transformDraft } from "./proxies.js";
 import { typedDataOf } from "./typed-data.js";
 import { toJson } from "./value.js";
 
@@ -91,8 +91,8 @@ function transformChecks(
   request: CreateProxyRequest | ReplaceProxyRequest | UpdateProxyRequest,
 ): readonly FieldCheck[] {
   const { requestTransform, responseTransform, requestTransforms, responseTransforms } = request;
-  const before = normalizeLegacyTransform(requestTransform);
-  const after = normalizeLegacyTransform(responseTransform);
+  const before = nonEmptyTransform(requestTransform);
+  const after = nonEmptyTransform(responseTransform);
   return [
     () => before && parseTransform(before, "request_transform", false),
     () => after && parseTransform(after, "response_transform", true),
@@ -114,7 +114,7 @@ function stepChecks(request: CreateProxyRequest | ReplaceProxyRequest): readonly
     list: readonly ProxyTransform[],
     isResponse: boolean,
   ) => {
-    const draft = normalizeLegacyTransform(single);
+    const draft = nonEmptyTransform(single);
     const drafts = [
       ...(draft ? [[field, draft] as const] : []),
       ...list.map((transform, index) => [`${field}s[${index}]`, transformDraft(transform)] as const),

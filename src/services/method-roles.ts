@@ -10,7 +10,7 @@ export interface MethodRoles {
   readonly needsSecondFactor: boolean;
 }
 
-/** The method's cell in the table of operations and roles. @throws {Error} for a method without one. */
+/** The roles that may call a method, from its policy in the proto. @throws {Error} for a method without one. */
 export function methodRolesOf(desc: DescMethod): MethodRoles {
   const { roles, secondFactor } = getOption(desc, policyOption);
   const names = roles.split(" ").filter((name) => name !== "");

@@ -130,8 +130,8 @@ function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft 
     destinationUrl: request.destinationUrl,
     requestReactorId: reactorIdOf(request.requestReactorId),
     responseReactorId: reactorIdOf(request.responseReactorId),
-    requestTransform: normalizeLegacyTransform(request.requestTransform),
-    responseTransform: normalizeLegacyTransform(request.responseTransform),
+    requestTransform: nonEmptyTransform(request.requestTransform),
+    responseTransform: nonEmptyTransform(request.responseTransform),
     requestTransforms: request.requestTransforms.map(transformDraft),
     responseTransforms: request.responseTransforms.map(transformDraft),
     configuration: request.configuration,
@@ -140,7 +140,7 @@ function draftOf(request: CreateProxyRequest | ReplaceProxyRequest): ProxyDraft 
 }
 
 /** Clients of 2023 send an empty transform and an empty id instead of none. */
-export function normalizeLegacyTransform(transform: ProxyTransform | undefined): TransformDraft | undefined {
+export function nonEmptyTransform(transform: ProxyTransform | undefined): TransformDraft | undefined {
   const draft = transform && transformDraft(transform);
   return draft && Object.values(draft).some((given) => given !== undefined) ? draft : undefined;
 }

@@ -1,8 +1,21 @@
 import { ServerService } from "../../gen/cloakroom/v1/server_pb.js";
+import type { Caller } from "../access/caller.js";
 import type { BuildVersion } from "../base/build-version.js";
+import { Fault } from "../base/fault.js";
 import { type ServedMethod, serve } from "./call.js";
 
 /** @param version of this process, which does not change while it runs. */
 export function serverService(version: BuildVersion): ServedMethod[] {
-  return [serve(ServerService.method.getServerVersion, async () => version)];
+  return [
+    serve(ServerService.method.getServerVersion, async (_, { caller }) => {
+      requireKeptSecret(caller);
+      return version;
+    }),
+  ];
+}
+
+/** Every visitor of a page has its key and session. The exact build would tell them which attacks to try. */
+function requireKeptSecret({ principal, session }: Caller): void {
+  const isInPages = principal.kind === "application" && (principal.type === "public" || session);
+  if (isInPages) throw new Fault("permission_denied", "Keys and sessions of public applications may not do this.");
 }

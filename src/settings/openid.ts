@@ -19,9 +19,9 @@ export function readOpenId(environment: Environment): OpenIdConfig | undefined {
   if ([issuer, clientId, clientSecret, factor].every((value) => value === undefined)) return undefined;
   const secondFactor = readSecondFactor(factor);
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
-    throw new ConfigError(
-      "Set all of CLOAKROOM_OPENID_ISSUER, CLOAKROOM_OPENID_CLIENT_ID and CLOAKROOM_OPENID_CLIENT_SECRET, or none.",
-    );
+    const three = "CLOAKROOM_OPENID_ISSUER, CLOAKROOM_OPENID_CLIENT_ID and CLOAKROOM_OPENID_CLIENT_SECRET";
+    const hasNone = [issuer, clientId, clientSecret].every((value) => value === undefined);
+    throw new ConfigError(hasNone ? `CLOAKROOM_OPENID_SECOND_FACTOR needs ${three}.` : `Set all of ${three}, or none.`);
   }
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url?.hostname ?? "");

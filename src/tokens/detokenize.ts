@@ -159,7 +159,7 @@ const REFERENCE_LIMIT: ReadLimit = {
   },
 };
 
-/** The message that published clients document, see docs/proxies.md. */
+/** The message that published clients expect, see docs/proxies.md. */
 function unknownTokens(ids: readonly string[]): Fault {
   return new Fault("validation_failed", `Failed to detokenize some tokens: ${ids.join(", ")}. Tokens were not found.`, {
     fields: {},

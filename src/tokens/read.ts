@@ -2,7 +2,7 @@ import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
-import { lacksRequiredReason, requireReason } from "../access/reveal-reason.js";
+import { mightNeedReason, requireReason } from "../access/reveal-reason.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
@@ -51,7 +51,7 @@ export async function readToken(
 ): Promise<ReadToken | LargeToken> {
   if (mostBytes > SMALL_TOKEN_BYTES) tx.reserve(mostBytes);
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
-  if (anyTransform && !(anyTransform === "reveal" && lacksRequiredReason(caller, "token:read"))) {
+  if (anyTransform && !(anyTransform === "reveal" && mightNeedReason(caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, {
       ...{ id, mostBytes, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
@@ -62,12 +62,12 @@ export async function readToken(
   }
   const row = await findBoundedToken(tx, { id, mostBytes });
   if (!row) throw notFound("token");
-  if (isLargeToken(row)) return row;
   const entityType = entityTypeOf(tokenType(row.type));
   const place = { id, containers: row.containers.map(storedContainer) };
   const transform = caller.grant.transformFor("token:read", place);
   if (!transform) throw denied(caller, "token:read", entityType, id);
   requireReason(caller, "token:read", transform, { ...place, entityType });
+  if (isLargeToken(row)) return row;
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "read", { transform }));
   await countMonthlyActivity(tx, id, row.active_month);
   return { row, transform, isFirstUse: false };

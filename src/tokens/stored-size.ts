@@ -9,23 +9,35 @@ const STRUCTURE = {
   names: `must hold at most ${MAX_NAMES} different field names after the patch`,
 };
 
+/** A value that a patch was merged into. */
+interface MergedValue {
+  /** The patched field. */
+  readonly field: string;
+  /** The value as JSON. */
+  readonly after: Buffer;
+  /** Measures what was stored until now. */
+  bytesBefore(): number;
+  /** The other part of the token: of data and mask, the one that is not this value. */
+  readonly otherBytes: number;
+}
+
 /**
- * Requires what a patch was merged into to stay within the limits of one request, as if it had been sent in one: each
- * patch could add as much again, and every later read would pay for it. A stored value that exceeds them may be changed
- * as long as it does not grow.
- * @param field that was patched.
- * @param after the merged value as JSON.
- * @param bytesBefore measures what was stored until now.
- * @param mostBytes size limit of a request.
+ * Requires what a patch was merged into to stay within the limits of one request, as if the token had been sent in one:
+ * each patch could add as much again, and every later read would pay for it. A stored value that exceeds them may be
+ * changed as long as it does not grow.
+ * @param maxBytes size limit of a request.
  * @throws {Fault} validation_failed
  */
-export function requireStorable(field: string, after: Buffer, bytesBefore: () => number, mostBytes: number): void {
-  const excess = excessOf(after, mostBytes);
+export function requireStorable({ field, after, bytesBefore, otherBytes }: MergedValue, maxBytes: number): void {
+  const excess = excessOf(after, otherBytes, maxBytes);
   if (excess !== undefined && after.length > bytesBefore()) throw invalid(field, excess);
 }
 
-function excessOf(json: Buffer, mostBytes: number): string | undefined {
-  if (json.length > mostBytes) return `must have at most ${mostBytes} bytes as JSON after the patch`;
+function excessOf(json: Buffer, otherBytes: number, maxBytes: number): string | undefined {
+  if (json.length > maxBytes) return `must have at most ${maxBytes} bytes as JSON after the patch`;
+  if (json.length + otherBytes > maxBytes) {
+    return `must have, with data and mask together, at most ${maxBytes} bytes as JSON after the patch`;
+  }
   const exceeded = exceededLimit(json, LIMITS);
   return exceeded === "values" || exceeded === "names" ? STRUCTURE[exceeded] : undefined;
 }

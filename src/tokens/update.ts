@@ -128,13 +128,15 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
 
 /** @param text the patched data. @throws {Fault} validation_failed if a merge has become too large. */
 function requireSizes(token: Token, patch: TokenPatch, patched: PatchedToken, text: Buffer, mostBytes: number): void {
+  const mask = textOf(patched.attributes.mask ?? null);
   if (patch.data !== undefined) {
     const bytesBefore = () => textOf(splitCvc(token.type.name, token.data.reveal()).data).length;
-    requireStorable(patch.dataField ?? "data", text, bytesBefore, mostBytes);
+    const field = patch.dataField ?? "data";
+    requireStorable({ field, after: text, bytesBefore, otherBytes: mask.length }, mostBytes);
   }
   if (patch.mask === undefined) return;
   const bytesBefore = () => textOf(token.attributes.mask ?? null).length;
-  requireStorable("mask", textOf(patched.attributes.mask ?? null), bytesBefore, mostBytes);
+  requireStorable({ field: "mask", after: mask, bytesBefore, otherBytes: text.length }, mostBytes);
 }
 
 function changeOf(

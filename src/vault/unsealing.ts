@@ -45,7 +45,7 @@ export interface ShareAnswer {
 
 /** The server was stopped while it waited for shares. */
 export class StoppedBeforeUnseal extends Error {
-  override readonly name = "StoppedSealed";
+  override readonly name = "StoppedBeforeUnseal";
 }
 
 /** sockaddr_un holds 108 bytes on Linux and 104 on macOS, including the terminating zero. */

@@ -9,8 +9,8 @@ import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { type RestClient, restClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
-import { expectBooksBalanced } from "./support/books.js";
 import { type ChangedToken, changeOn, makeChanged, stateAfter } from "./support/change-load.js";
+import { expectBooksBalanced } from "./support/simulator-store.js";
 
 describe("a server that is killed while tokens are changed and deleted", () => {
   const directory = newDirectory();

@@ -6,7 +6,7 @@ import { newDirectory } from "../support/new-directory.js";
 import { PostgresCluster } from "../support/postgres-cluster.js";
 import { startReplica } from "../support/replica.js";
 import { newTenant } from "../support/tenant.js";
-import { expectBooksBalanced } from "./support/books.js";
+import { expectBooksBalanced } from "./support/simulator-store.js";
 import { TokenLoad } from "./support/token-load.js";
 import { expectNothingLost, tokensOf, underLoad } from "./support/under-load.js";
 

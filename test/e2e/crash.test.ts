@@ -8,7 +8,7 @@ import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { newTenant } from "../support/tenant.js";
-import { expectBooksBalanced } from "./support/books.js";
+import { expectBooksBalanced } from "./support/simulator-store.js";
 import { TokenLoad } from "./support/token-load.js";
 import { expectNothingLost, tokensOf, underLoad } from "./support/under-load.js";
 

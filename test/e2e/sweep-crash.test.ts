@@ -15,7 +15,7 @@ import { newDirectory } from "../support/new-directory.js";
 import { type Replica, startReplica } from "../support/replica.js";
 import { restClient } from "../support/rest.js";
 import { newTenant } from "../support/tenant.js";
-import { expectBooksBalanced } from "./support/books.js";
+import { expectBooksBalanced } from "./support/simulator-store.js";
 
 const EXPIRING = 4_000;
 const KEPT = 50;

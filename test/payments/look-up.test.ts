@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { FORMULA_IDS, type FormulaId } from "../../src/payments/formula.js";
-import { applyLookUp, isSafeToResend } from "../../src/payments/look-up.js";
+import { applyLookUp, shouldResend } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
@@ -21,7 +21,7 @@ describe("a refund whose answer was lost", () => {
   const at = (formulaId: FormulaId) =>
     captured({ attempt, connection: { formulaId, method: "card", displayName: "Shop" } });
   const hours = (formulaId: FormulaId, found: LookUpOutcome) =>
-    [1, 6, 8, 22, 24, 6 * 24, 7 * 24].filter((hour) => isSafeToResend(at(formulaId), found, NOW + hour * HOUR_MS));
+    [1, 6, 8, 22, 24, 6 * 24, 7 * 24].filter((hour) => shouldResend(at(formulaId), found, NOW + hour * HOUR_MS));
 
   it.each(FORMULA_IDS)("is sent again to %s whenever its list does not contain it", (formulaId) => {
     expect(hours(formulaId, { ...taken, refunds: [] })).toHaveLength(7);
@@ -42,14 +42,14 @@ describe("a refund whose answer was lost", () => {
   it("is sent, however late, if it was planned and never sent", () => {
     const { account: _, ...planned } = attempt;
     const payment = { ...at("checkoutcom-card"), attempt: planned };
-    expect(isSafeToResend(payment, taken, NOW + 30 * 24 * HOUR_MS)).toBe(true);
+    expect(shouldResend(payment, taken, NOW + 30 * 24 * HOUR_MS)).toBe(true);
   });
 
   it("is never sent while nothing is known, or once the service accepted it", () => {
     expect(hours("adyen-card", unknown)).toEqual([]);
     expect(hours("stripe-card", { kind: "absent" })).toEqual([]);
     const accepted = captured({ attempt: { ...attempt, state: "accepted" } });
-    expect(isSafeToResend(accepted, { ...taken, refunds: [] }, NOW)).toBe(false);
+    expect(shouldResend(accepted, { ...taken, refunds: [] }, NOW)).toBe(false);
   });
 
   it("is looked up indefinitely, with pauses", () => {
@@ -96,8 +96,8 @@ test("a capture that cannot be looked up is sent again only while the service kn
   const pending = authorized({
     ...{ status: "capture_pending", connection, attempt: anAttempt("capture", { state: "unknown", account: "here" }) },
   });
-  expect(isSafeToResend(pending, unsupported, NOW + 24 * HOUR_MS)).toBe(true);
-  expect(isSafeToResend(pending, unsupported, NOW + 8 * 24 * HOUR_MS)).toBe(false);
+  expect(shouldResend(pending, unsupported, NOW + 24 * HOUR_MS)).toBe(true);
+  expect(shouldResend(pending, unsupported, NOW + 8 * 24 * HOUR_MS)).toBe(false);
 });
 
 test.each(["processing", "capture_pending", "authorization_succeeded"] as const)(
@@ -130,7 +130,7 @@ describe("a cancelled payment that is looked up once more", () => {
     const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
     const { payment } = applyLookUp(failed, { kind: "found", standing }, NOW, []);
     expect(payment).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
-    expect(isSafeToResend(payment, { kind: "found", standing }, NOW)).toBe(true);
+    expect(shouldResend(payment, { kind: "found", standing }, NOW)).toBe(true);
   });
 });
 

@@ -89,7 +89,8 @@ export class Http1Connections {
     };
     const checks = setInterval(closeQuiet, CHECK_EVERY_MS);
     closeQuiet();
-    void closed.finally(() => clearInterval(checks));
+    const stop = () => clearInterval(checks);
+    void closed.then(stop, stop);
   }
 
   #closeQuiet(now: number): void {

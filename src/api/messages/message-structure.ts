@@ -6,8 +6,8 @@ import { badlyStructured, malformed, TOO_MANY_NAMES, TOO_MANY_VALUES } from "./j
 import { fieldNumber, WireCursor, wireTypeOf } from "./wire-cursor.js";
 
 /**
- * A level of JSON takes two messages, a Value and its Struct or ListValue. An answer has 128 levels where a mask of 64 shows
- * data of 64 in its innermost one; and what holds them.
+ * A level of JSON takes two messages, a Value and its Struct or ListValue. A response has 128 levels where a mask of 64
+ * shows data of 64 in its innermost one, plus the levels of the messages around them.
  */
 export const RECURSION_LIMIT = 2 * 128 + 16;
 

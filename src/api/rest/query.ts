@@ -98,7 +98,7 @@ function readScalar(field: DescField, name: string, text: string, report: Report
       return text;
     case ScalarType.INT32:
       if (/^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) < 2 ** 31) return Number(text);
-      report(name, /^-?\d+$/.test(text) ? "must be at most 2147483647" : "must be a whole number");
+      report(name, /^-?\d+$/.test(text) ? "must be from -2147483647 to 2147483647" : "must be a whole number");
       return 0;
     case ScalarType.BOOL:
       if (text === "true" || text === "false") return text === "true";

@@ -110,7 +110,7 @@ function builtIns(
     punycode: () => fromPackage("punycode"),
     querystring: createQuerystringModule,
     stream: createStreamModule,
-    "stream/promises": () => createStreamModule().promises,
+    "stream/promises": () => Object(load("stream")).promises,
     string_decoder: () => ({ StringDecoder }),
     timers: () => timers.functions(),
     "timers/promises": createTimersPromises,

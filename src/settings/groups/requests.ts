@@ -22,7 +22,7 @@ export const REQUESTS = {
   REDIS_URL: secret(
     "`redis://` or `rediss://` URL",
     "each server counts by itself",
-    "Valkey or Redis in which replicas share the counters of rate limits.",
+    "Valkey or Redis in which replicas share the counters of rate limits and sign-ins.",
   ),
   RPC_FAST_PATH: text(
     "`on` or `off`",

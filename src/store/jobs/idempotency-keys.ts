@@ -2,6 +2,7 @@ import type { Uuid } from "../../base/ids.js";
 import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { boolean, bytes, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
+import { IS_UNEXPIRED_SQL } from "../statements/unexpired.js";
 
 /** The stored answer of the first request with a key. */
 export interface IdempotencyRow {
@@ -23,8 +24,7 @@ export type StoredKey = Omit<IdempotencyRow, "response"> & {
   readonly leased: boolean;
 };
 
-/** No index should serve this comparison: see not-over.ts. */
-const IS_NOT_OVER = "((expires_at > :now) is true)";
+const IS_NOT_OVER = `(${IS_UNEXPIRED_SQL})`;
 
 export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
   table: "idempotency_keys",
@@ -55,6 +55,7 @@ export const readKeysLocked = boundQuery<"all", boolean, boolean>({
   sql: `
     select exists (
       select from pg_locks where locktype = 'relation' and relation = 'idempotency_keys'::regclass
+        and database = (select oid from pg_database where datname = current_database())
         and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
     ) as locked`,
   parameters: {},

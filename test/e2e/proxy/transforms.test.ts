@@ -441,6 +441,8 @@ describe("transforms", () => {
       ["a mask", { mask: "Card of {{ res.name }}" }, { name: "{{ data }}" }],
       ["a mask, in two parts", { mask: { of: "{{ res.name }}{{ res.rest }}" } }, { name: "{", rest: "{ data }}" }],
       ["a mask, as an object", { mask: "{{ res.mask }}" }, { mask: { all: ["{{ data }}"] } }],
+      ["a mask, as a key", { mask: "Card of {{ res.name }}" }, { name: { "{{ data }}": 1 } }],
+      ["a fingerprint, as a key", { fingerprint_expression: "of {{ res.name }}" }, { name: [{ "{{ data }}": 1 }] }],
       ["an id", { id: "{{ res.id }}" }, { id: "{{ data }}" }],
     ])("do not let a destination bring an expression into %s", async (_, fields, body) => {
       const token = { type: "token", data: "secret", ...fields };

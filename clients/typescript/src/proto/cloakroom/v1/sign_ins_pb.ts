@@ -131,7 +131,7 @@ export type BeginOpenIdSignInRequest = Message<"cloakroom.v1.BeginOpenIdSignInRe
   tenantId?: string | undefined;
 
   /**
-   * Whether the person must sign in at the issuer again, also with a session there: for a second factor that is new.
+   * Whether the person must sign in at the issuer again, even if it has a session: for a fresh second factor.
    *
    * @generated from field: bool fresh = 2;
    */

@@ -3,8 +3,11 @@ import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import type { Cors } from "./cors.js";
 import { traceOf } from "./observation/trace.js";
 
-/** Assigns a request its trace id, and its response the headers that all responses have. @returns the trace id. */
-export function assignTraceId(cors: Cors, request: ArrivedRequest, response: OpenResponse): string {
+/**
+ * Gives a response the headers that all responses have: trace id, no caching, the protection of the origin, CORS.
+ * @returns the trace id.
+ */
+export function prepareResponse(cors: Cors, request: ArrivedRequest, response: OpenResponse): string {
   const traceId = traceOf(request);
   // From here on every protocol finds a well-formed header.
   request.headers["bt-trace-id"] = traceId;
