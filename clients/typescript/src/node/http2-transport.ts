@@ -7,7 +7,7 @@ import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../tr
 import { decodeMessage, encodeMessage } from "./codecs.js";
 import { Connection } from "./connection.js";
 import { codeOf, lostCall } from "./connection-errors.js";
-import { frame, messageIn, statusError } from "./grpc-wire.js";
+import { frame, messageIn, PREFIX_BYTES, statusError } from "./grpc-wire.js";
 import { Slots } from "./slots.js";
 
 /** Further calls wait in the client; more streams would only wait in the server. */
@@ -38,7 +38,7 @@ export class Http2Transport implements Transport {
   }
 
   async send(attempt: Attempt): Promise<AttemptAnswer> {
-    const body = frame(encodeMessage(attempt.method, attempt.message));
+    const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (this.#isClosed) throw closedClient();
     if (attempt.end.ended) throw ended();
     this.#calls += 1;
@@ -58,7 +58,7 @@ export class Http2Transport implements Transport {
   }
 
   async *open(attempt: Attempt): AsyncGenerator<unknown, void> {
-    const body = frame(encodeMessage(attempt.method, attempt.message));
+    const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (this.#isClosed) throw closedClient();
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     let stream: ClientHttp2Stream | undefined;
@@ -116,16 +116,17 @@ export class Http2Transport implements Transport {
   }
 
   #headers({ method, headers, timeoutMs }: Attempt): Record<string, string> {
-    return {
+    const sent: Record<string, string> = {
       ":method": "POST",
       ":path": this.#prefix + method,
       "content-type": "application/grpc+proto",
       te: "trailers",
       "user-agent": this.#userAgent,
       ...headers,
-      // The header has at most eight digits. Servers shorten long deadlines anyway.
-      ...(timeoutMs < MAX_TIMEOUT_MS ? { "grpc-timeout": `${timeoutMs}m` } : {}),
     };
+    // The header has at most eight digits. Servers shorten long deadlines anyway.
+    if (timeoutMs < MAX_TIMEOUT_MS) sent["grpc-timeout"] = `${timeoutMs}m`;
+    return sent;
   }
 
   #receive(stream: ClientHttp2Stream, attempt: Attempt): Promise<AttemptAnswer> {
@@ -223,7 +224,8 @@ function throwUnlessGood(stream: ClientHttp2Stream, headers: Readonly<Record<str
 const GOAWAY = "ERR_HTTP2_GOAWAY_SESSION";
 
 function addTexts(texts: Record<string, string>, headers: IncomingHttpHeaders): void {
-  for (const name of Object.keys(headers)) texts[name] = String(headers[name]);
+  // They have no prototype.
+  for (const name in headers) texts[name] = String(headers[name]);
 }
 
 /** Placeholder: the caller's error names the timeout or the cancellation. */
