@@ -131,7 +131,7 @@ export class Calls {
     attempt: number,
     deadline: Deadline,
   ): Promise<AttemptAnswer | AttemptError> {
-    const { interceptors = [], logger } = this.#options;
+    const { interceptors, logger } = this.#options;
     const startedAt = performance.now();
     const log = (text: string, traceId: string | undefined, code?: ErrorCode) =>
       logger?.debug?.(text, { method, attempt, code, traceId, ms: Math.round(performance.now() - startedAt) });
@@ -140,7 +140,7 @@ export class Calls {
       return this.transport.send({ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs });
     };
     try {
-      const answer = interceptors.length
+      const answer = interceptors
         ? await intercepted(interceptors, { method, attempt, headers }, send)
         : await send(headers);
       this.#retries.succeeded();
@@ -163,19 +163,20 @@ export class Calls {
   ): Promise<Record<string, string>> {
     const { apiKey, headers: always } = this.#options;
     const headers: Record<string, string> = {};
-    for (const [name, value] of Object.entries({ ...always, ...options.headers })) headers[name.toLowerCase()] = value;
+    for (const [name, value] of Object.entries({ ...always, ...options.headers })) setHeader(headers, name, value);
     const key = typeof apiKey === "function" ? await deadline.orEnd(apiKey()) : apiKey;
-    if (key !== undefined) {
-      this.#checkKey(key);
-      headers[KEY_HEADER] = key;
-    }
-    if (idempotencyKey !== undefined) headers["bt-idempotency-key"] = idempotencyKey;
-    if (options.traceId !== undefined) headers["bt-trace-id"] = options.traceId;
-    for (const [name, value] of Object.entries(headers)) {
-      if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(name, "must be printable ASCII, as all headers");
-    }
+    if (key !== undefined) this.#checkKey(key);
+    setHeader(headers, KEY_HEADER, key);
+    setHeader(headers, "bt-idempotency-key", idempotencyKey);
+    setHeader(headers, "bt-trace-id", options.traceId);
     return headers;
   }
+}
+
+function setHeader(headers: Record<string, string>, name: string, value: string | undefined): void {
+  if (value === undefined) return;
+  if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(name, "must be printable ASCII, as all headers");
+  headers[name.toLowerCase()] = value;
 }
 
 function completed<T>(message: unknown, shape?: Shape): T {

@@ -39,7 +39,7 @@ function jsonOf(schema: DescMessage, depth = 0): fc.Arbitrary<JsonValue> {
       return fc.dictionary(text, json, { maxKeys: 4 });
     case "google.protobuf.Timestamp":
       return fc
-        .date({ min: new Date(0), max: new Date("9999-01-01"), noInvalidDate: true })
+        .date({ min: new Date(-1e13), max: new Date("9999-01-01"), noInvalidDate: true })
         .map((date) => date.toISOString());
     case "google.protobuf.FieldMask":
       return fc.array(fc.constantFrom("name", "destinationUrl"), { maxLength: 3 }).map((paths) => paths.join(","));

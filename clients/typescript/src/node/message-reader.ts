@@ -127,7 +127,7 @@ function readTime(input: WireInput): Date {
   let nanos = 0;
   while (input.at < end) {
     const tag = input.varint();
-    if (tag === SECONDS) seconds = Number(input.int64());
+    if (tag === SECONDS) seconds = input.safeInteger();
     else if (tag === NANOS) nanos = input.varint();
     else input.skip(tag & 7);
   }

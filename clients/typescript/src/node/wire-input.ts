@@ -22,6 +22,20 @@ export class WireInput {
     throw new Error("a number has more than ten bytes");
   }
 
+  /** A number of up to 53 bits, such as the seconds of a time. */
+  safeInteger(): number {
+    const start = this.at;
+    let value = 0;
+    for (let scale = 1; scale < 2 ** 49; scale *= 128) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+    // A negative number has ten bytes.
+    this.at = start;
+    return Number(this.int64());
+  }
+
   int64(): bigint {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
