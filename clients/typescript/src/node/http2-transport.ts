@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { foreignAnswer } from "../answer-errors.js";
 import { Envelopes } from "../envelopes.js";
-import { AttemptError, closedClient } from "../errors.js";
+import { AttemptError, closedClient, invalidInput } from "../errors.js";
 import type { TlsOptions } from "../options.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../transport.js";
 import { decodeMessage, encodeMessage } from "./codecs.js";
@@ -14,6 +14,7 @@ import { Slots } from "./slots.js";
 const MAX_STREAMS = 100;
 const CLOSE_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 1e8;
+const OWN_HEADERS = /^(:|te$|content-type$|grpc-)/;
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
 /** Calls over gRPC on one HTTP/2 connection. */
@@ -98,14 +99,17 @@ export class Http2Transport implements Transport {
     return end.orEnd(this.#connection.session());
   }
 
-  /** @throws {AttemptError} for a connection that takes no more streams. */
+  /** @throws {AttemptError} for a connection that takes no more streams, and for a header that HTTP/2 does not allow. */
   #request(session: ClientHttp2Session, attempt: Attempt, body: Buffer): ClientHttp2Stream {
     this.#connection.hold(true);
+    const headers = this.#headers(attempt);
     try {
-      const stream = session.request(this.#headers(attempt));
+      const stream = session.request(headers);
       stream.end(body);
       return stream;
     } catch (error) {
+      if (/HEADER|HTTP_TOKEN/.test(codeOf(error)))
+        throw invalidInput("headers", "has a name that HTTP/2 does not allow");
       throw lostCall(error, true);
     }
   }
@@ -116,14 +120,14 @@ export class Http2Transport implements Transport {
   }
 
   #headers({ method, headers, timeoutMs }: Attempt): Record<string, string> {
-    const sent: Record<string, string> = {
-      ":method": "POST",
-      ":path": this.#prefix + method,
-      "content-type": "application/grpc+proto",
-      te: "trailers",
-      "user-agent": this.#userAgent,
-      ...headers,
-    };
+    const sent: Record<string, string> = { ":method": "POST", ":path": this.#prefix + method };
+    sent["user-agent"] = this.#userAgent;
+    for (const name in headers) {
+      if (OWN_HEADERS.test(name)) throw invalidInput(name, "is a header that the client sets itself");
+      sent[name] = headers[name] ?? "";
+    }
+    sent["content-type"] = "application/grpc+proto";
+    sent.te = "trailers";
     // The header has at most eight digits. Servers shorten long deadlines anyway.
     if (timeoutMs < MAX_TIMEOUT_MS) sent["grpc-timeout"] = `${timeoutMs}m`;
     return sent;
