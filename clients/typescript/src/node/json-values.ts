@@ -1,5 +1,5 @@
 // google.protobuf.Value and Struct, which hold plain JSON.
-import type { Encoded } from "../encode.js";
+import type { Encoded, EncodedObject } from "../encode.js";
 import { FIXED64, LENGTH, VARINT, type WireInput } from "./wire-input.js";
 import type { WireOutput } from "./wire-output.js";
 
@@ -73,7 +73,9 @@ function readList(input: WireInput): unknown[] {
   return list;
 }
 
+/** Writes a Value with its length, as all of these do. */
 export function writeValue(output: WireOutput, value: Encoded): void {
+  const start = output.begin();
   if (typeof value === "string") {
     output.byte(TEXT);
     output.text(value);
@@ -88,30 +90,33 @@ export function writeValue(output: WireOutput, value: Encoded): void {
     output.byte(0);
   } else if (Array.isArray(value)) {
     output.byte(LIST);
-    output.nested(writeList, value);
+    writeList(output, value);
   } else {
     output.byte(STRUCT);
-    output.nested(writeStruct, value);
+    writeStruct(output, value);
   }
+  output.end(start);
 }
 
-export function writeStruct(output: WireOutput, struct: { readonly [key: string]: Encoded }): void {
-  for (const entry of Object.entries(struct)) {
+export function writeStruct(output: WireOutput, struct: EncodedObject): void {
+  const start = output.begin();
+  for (const key of Object.keys(struct)) {
     output.byte(FIRST);
-    output.nested(writeEntry, entry);
+    const entry = output.begin();
+    output.byte(FIRST);
+    output.text(key);
+    output.byte(SECOND);
+    writeValue(output, struct[key] ?? null);
+    output.end(entry);
   }
-}
-
-function writeEntry(output: WireOutput, [key, value]: readonly [string, Encoded]): void {
-  output.byte(FIRST);
-  output.text(key);
-  output.byte(SECOND);
-  output.nested(writeValue, value);
+  output.end(start);
 }
 
 function writeList(output: WireOutput, list: readonly Encoded[]): void {
+  const start = output.begin();
   for (const item of list) {
     output.byte(FIRST);
-    output.nested(writeValue, item);
+    writeValue(output, item);
   }
+  output.end(start);
 }

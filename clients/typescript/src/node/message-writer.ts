@@ -32,7 +32,8 @@ export function writeMessage(schema: DescMessage, json: EncodedObject, headBytes
 
 function writeFields(output: WireOutput, fields: FieldWriters, json: EncodedObject): void {
   let choices: Set<unknown> | undefined;
-  for (const [name, value] of Object.entries(json)) {
+  for (const name of Object.keys(json)) {
+    const value = json[name] ?? null;
     const writer = fields.get(name);
     if (!writer) throw refused(name, "is not a field of this call");
     const { field, write } = writer;
@@ -95,17 +96,16 @@ function fieldWriter(field: DescField): Write | undefined {
     };
   }
   if (field.fieldKind !== "map") return one;
-  const writeEntry = (output: WireOutput, [key, item]: readonly [string, Encoded]) => {
-    output.varint((1 << 3) | LENGTH);
-    output.text(key);
-    output.varint((2 << 3) | wireType);
-    write(output, item);
-  };
   return (output, map) => {
-    if (!isObject(map)) throw new Unfit();
-    for (const entry of Object.entries(map)) {
+    const entries = objectOf(map);
+    for (const key of Object.keys(entries)) {
       output.varint(tag);
-      output.nested(writeEntry, entry);
+      const start = output.begin();
+      output.byte((1 << 3) | LENGTH);
+      output.text(key);
+      output.byte((2 << 3) | wireType);
+      write(output, entries[key] ?? null);
+      output.end(start);
     }
   };
 }
@@ -150,32 +150,34 @@ const VALUE = "google.protobuf.Value";
 function messageWriter(schema: DescMessage): Write {
   switch (schema.typeName) {
     case VALUE:
-      return (output, value) => output.nested(writeValue, value);
+      return writeValue;
     case "google.protobuf.Struct":
-      return (output, value) => output.nested(writeStruct, objectOf(value));
+      return (output, value) => writeStruct(output, objectOf(value));
     case "google.protobuf.FieldMask":
-      return (output, value) => output.nested(writePaths, textOf(value));
+      return writePaths;
     default: {
       const fields = fieldsOf(schema);
-      const write = (output: WireOutput, json: EncodedObject) => writeFields(output, fields, json);
-      return (output, value) => output.nested(write, objectOf(value));
+      return (output, value) => {
+        const start = output.begin();
+        writeFields(output, fields, objectOf(value));
+        output.end(start);
+      };
     }
   }
 }
 
 /** Paths are in snake case, and their JSON form in camel case. */
-function writePaths(output: WireOutput, mask: string): void {
-  for (const path of mask === "" ? [] : mask.split(",")) {
+function writePaths(output: WireOutput, mask: Encoded): void {
+  const paths = textOf(mask);
+  const start = output.begin();
+  for (const path of paths === "" ? [] : paths.split(",")) {
     output.byte((1 << 3) | LENGTH);
     output.text(path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   }
+  output.end(start);
 }
 
 function objectOf(value: Encoded): EncodedObject {
-  if (!isObject(value)) throw new Unfit();
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Unfit();
   return value;
-}
-
-function isObject(value: Encoded): value is EncodedObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

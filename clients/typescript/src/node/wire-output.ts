@@ -56,11 +56,14 @@ export class WireOutput {
     this.#at += value.length;
   }
 
-  /** Writes a length before what `write` writes. */
-  nested<T>(write: (output: this, content: T) => void, content: T): void {
-    const start = this.#at + 1;
+  /** Leaves room for the length of what follows, up to {@link end}. @returns what `end` takes. */
+  begin(): number {
     this.byte(0);
-    write(this, content);
+    return this.#at;
+  }
+
+  /** Writes the length of what was written since {@link begin}. */
+  end(start: number): void {
     const end = this.#at;
     const length = end - start;
     if (length > 0x7f) {
