@@ -20,8 +20,8 @@ interface ComparedCall {
 
 /**
  * Measures the client beside the bench's own generator, in turns: the same calls, with 32 in flight on one connection, from
- * one process. The generator sends bytes that were made before, with an idempotency key where the client sends one, and
- * reads the answers as messages. Prints the median of the ratios within each round, and the generators' processor time for
+ * one process. The generator sends messages that were made before, with the headers that the client sends, and reads the
+ * answers as messages. Prints the median of the ratios within each round, and the generators' processor time for
  * each call.
  */
 export async function compareClient(rounds: number): Promise<void> {
@@ -34,16 +34,22 @@ export async function compareClient(rounds: number): Promise<void> {
   const calls: readonly ComparedCall[] = [
     {
       operation: "CreateToken (card)",
-      raw: () => withIdempotencyKey(createCardOverGrpc(key)),
+      raw: () => withHeaders(withIdempotencyKey(createCardOverGrpc(key))),
       call: (by) => by.tokens.create({ type: "card", data }),
     },
     {
       operation: "GetToken, reveal",
-      raw: (n) => getTokenOverGrpc(key, idOf(n)),
+      raw: (n) => withHeaders(getTokenOverGrpc(key, idOf(n))),
       call: (by, n) => by.tokens.get(idOf(n)),
     },
   ];
   for (const compared of calls) await compare(server, client, compared, rounds);
+}
+
+/** Headers that the client sends with each call. */
+function withHeaders(request: LoadRequest): LoadRequest {
+  const headers = { "user-agent": "cloakroom-node/0.1.0 node/24", "grpc-timeout": "30000m", ...request.headers };
+  return { ...request, headers };
 }
 
 /** The client sends one with each call that changes something, and the server stores it. */
