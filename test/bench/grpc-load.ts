@@ -22,7 +22,8 @@ export async function loadOverGrpc(options: LoadOptions): Promise<LoadResult> {
     socket.setNoDelay(true);
     await once(socket, "connect");
     const streams = Math.ceil((options.connections - index) / count);
-    await drive(socket, { authority: `${options.host}:${options.port}`, streams, next, tally });
+    const { read = () => {} } = options;
+    await drive(socket, { authority: `${options.host}:${options.port}`, streams, next, read, tally });
     socket.destroy();
   });
   await Promise.all(runs);
@@ -33,6 +34,7 @@ interface Drive {
   readonly authority: string;
   readonly streams: number;
   readonly next: () => LoadRequest;
+  readonly read: (message: Buffer) => void;
   readonly tally: Tally;
 }
 
@@ -49,7 +51,7 @@ const WINDOW = Buffer.alloc(4);
 WINDOW.writeUInt32BE(2 ** 31 - 1 - 65_535);
 
 /** Keeps this many streams of a connection busy. They send far less than the windows that the server keeps open. */
-function drive(socket: Socket, { authority, streams, next, tally }: Drive): Promise<void> {
+function drive(socket: Socket, { authority, streams, next, read: readMessage, tally }: Drive): Promise<void> {
   return new Promise((resolve, reject) => {
     const open = new Map<number, { readonly startedAt: number; status: number }>();
     let lastId = -1;
@@ -77,7 +79,10 @@ function drive(socket: Socket, { authority, streams, next, tally }: Drive): Prom
       }
       if (type === PING && !(flags & ACK)) socket.write(frame(PING, ACK, 0, payload));
       else if (type === GOAWAY || type === RST_STREAM) socket.destroy();
-      else if (stream && type === DATA && payload.length >= PREFIX_BYTES) stream.status = 0;
+      else if (stream && type === DATA && payload.length >= PREFIX_BYTES) {
+        stream.status = 0;
+        readMessage(payload.subarray(PREFIX_BYTES));
+      }
       if (!stream || !(type === DATA || type === HEADERS) || !(flags & END_STREAM)) return;
       open.delete(id);
       tally.answered(stream.status, stream.startedAt);

@@ -15,6 +15,8 @@ export interface LoadOptions {
   readonly connections: number;
   /** gRPC calls per connection. Default: as many as clients use by default. */
   readonly streams?: number | undefined;
+  /** Takes the message of each gRPC response. Default: messages are not read. */
+  readonly read?: ((message: Buffer) => void) | undefined;
   /** Warm-up in milliseconds, which is not counted, then the measured time in milliseconds. */
   readonly warmUp: number;
   readonly duration: number;

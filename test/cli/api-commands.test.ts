@@ -156,6 +156,15 @@ describe("cloakroom over the API", () => {
     });
   });
 
+  it("--query is checked before the call, and says how to name a part of a list", async () => {
+    const made = await manage("apps", "create", "--name", "Never made", "--query", "[x]");
+    expect(made).toMatchObject({ code: 2, stderr: expect.stringContaining("--query must be a path") });
+    expect((await manage("apps", "list", "--query", "[].name")).stdout).not.toContain("Never made");
+    expect(await manage("apps", "list", "--query", "name")).toMatchObject({
+      ...{ code: 2, stdout: "", stderr: expect.stringContaining("[].name") },
+    });
+  });
+
   it("apps and app-keys: create, show, change and delete", async () => {
     const args = ["--name", "Shop", "--type", "public", "--permission", "token:create"];
     const created = JSON.parse((await manage("apps", "create", ...args, "--json")).stdout);

@@ -1,16 +1,16 @@
 import { type Call, type CallOptions, callOf, type ResponseOf } from "./call.js";
 import { Deadline } from "./deadline.js";
 import { type EncodedObject, encodeInput } from "./encode.js";
-import { AttemptError, CloakroomError, type Failure, invalidInput } from "./errors.js";
+import { AttemptError, CloakroomError, type ErrorCode, type Failure, invalidInput } from "./errors.js";
+import { intercepted, KEY_HEADER } from "./interceptors.js";
 import { type List, listOf, type Page } from "./list.js";
-import { type CloakroomOptions, type InterceptedRequest, type InterceptedResponse, misuse } from "./options.js";
+import type { CloakroomOptions } from "./options.js";
 import { type Effect, Retries } from "./retries.js";
 import { assertComplete, isFields, type Shape } from "./shape.js";
 import type { AttemptAnswer, Transport } from "./transport.js";
 
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 2;
-const KEY_HEADER = "bt-api-key";
 
 /** What a generated method passes on. */
 type Request = readonly [
@@ -24,10 +24,6 @@ type Request = readonly [
   special?: string,
   isPatch?: boolean,
 ];
-
-interface Answer extends AttemptAnswer {
-  readonly attempts: number;
-}
 
 /** Makes calls: checks and encodes input, sends it as often as is safe, completes answers. Generated classes use it. */
 export class Calls {
@@ -50,33 +46,22 @@ export class Calls {
 
   /** A call whose answer is one message. */
   one<T>(...request: Request): Call<T> {
-    return callOf(
-      this.#respond(request, (message) => {
-        assertComplete<T>(message, request[2]);
-        return message;
-      }),
-    );
+    return callOf(this.#respond<T>(request, completed));
   }
 
   /** A call that answers nothing. */
   nothing(...request: Request): Call<void> {
-    return callOf(this.#respond(request, () => undefined));
+    return callOf(this.#respond(request, () => {}));
   }
 
   /** A call whose answer is a list in one piece. */
   items<T>(...request: Request): Call<readonly T[]> {
-    return callOf(this.#respond(request, (message) => itemsOf<T>(message, request[2])));
+    return callOf(this.#respond<readonly T[]>(request, itemsOf));
   }
 
   /** A call whose answer is one value. */
   value<T>(...request: Request): Call<T> {
-    return callOf(
-      this.#respond(request, (message) => {
-        const value = fieldOf(message, "value");
-        assertComplete<T>(value, undefined);
-        return value;
-      }),
-    );
+    return callOf(this.#respond<T>(request, (message) => completed(fieldOf(message, "value"))));
   }
 
   /** A list in pages. */
@@ -98,33 +83,36 @@ export class Calls {
     return listOf(load({}));
   }
 
-  async #respond<T>(request: Request, read: (message: unknown) => T): Promise<ResponseOf<T>> {
-    const { message, headers, attempts } = await this.#run(request);
-    return { data: read(message), traceId: headers["bt-trace-id"], headers, attempts };
-  }
-
-  async #run([method, effect, , input = {}, options = {}, special = "", isPatch = false]: Request): Promise<Answer> {
+  /** Makes a call. `read` takes what the caller gets from the answer. */
+  async #respond<T>(
+    [method, effect, shape, input = {}, options = {}, special = "", isPatch = false]: Request,
+    read: (message: unknown, shape: Shape | undefined) => T,
+  ): Promise<ResponseOf<T>> {
     const deadline = new Deadline(options.timeout ?? this.#options.timeout ?? TIMEOUT_MS, options.signal);
     const idempotencyKey = options.idempotencyKey ?? (effect === "keyed" ? randomKey() : undefined);
     const maxRetries = options.maxRetries ?? this.#options.maxRetries ?? MAX_RETRIES;
     let attempt = 0;
     let mayHaveRun = false;
+    const answered = ({ message, headers }: AttemptAnswer): ResponseOf<T> => {
+      return { data: read(message, shape), traceId: headers["bt-trace-id"], headers, attempts: attempt };
+    };
     try {
       const message = encodeInput(input, special, isPatch);
       const headers = await this.headersOf(options, idempotencyKey, deadline);
       for (;;) {
         attempt += 1;
         const outcome = await this.#attempt(method, message, headers, attempt, deadline);
-        if (!(outcome instanceof AttemptError)) return { ...outcome, attempts: attempt };
+        if (!(outcome instanceof AttemptError)) return answered(outcome);
         const { failure } = outcome;
         // An earlier attempt has deleted it, and its answer was lost.
-        const isDone = effect === "delete" && mayHaveRun && failure.code === "not_found";
-        if (isDone) return { message: {}, headers: {}, attempts: attempt };
+        if (effect === "delete" && mayHaveRun && failure.code === "not_found")
+          return answered({ message: {}, headers: {} });
         // Requests are counted before they run.
         mayHaveRun ||= !failure.didNotRun && failure.code !== "rate_limited";
         const wait = attempt > maxRetries ? undefined : this.#retries.waitAfter(failure, effect, attempt);
         if (deadline.ended || wait === undefined || wait >= deadline.leftMs) throw outcome;
-        this.#log("info", "call is sent again", { method, attempt, code: failure.code, ms: Math.round(wait) });
+        const ms = Math.round(wait);
+        this.#options.logger?.info?.("call is sent again", { method, attempt, code: failure.code, ms });
         await deadline.sleep(wait);
         if (deadline.ended) throw outcome;
       }
@@ -143,38 +131,26 @@ export class Calls {
     attempt: number,
     deadline: Deadline,
   ): Promise<AttemptAnswer | AttemptError> {
+    const { interceptors, logger } = this.#options;
     const startedAt = performance.now();
-    const { [KEY_HEADER]: key, ...shown } = headers;
-    const seen: InterceptedRequest = { method, attempt, headers: shown };
-    let answer: AttemptAnswer | undefined;
-    let isSent = false;
-    const send = async () => {
-      // A second request could run the call twice, without the checks before a retry.
-      if (isSent) throw misuse("An interceptor called next() twice.");
-      isSent = true;
+    const log = (text: string, traceId: string | undefined, code?: ErrorCode) =>
+      logger?.debug?.(text, { method, attempt, code, traceId, ms: Math.round(performance.now() - startedAt) });
+    const send = (sent: Readonly<Record<string, string>>) => {
       if (deadline.ended) throw new AttemptError({ code: deadline.ended, message: "" });
-      const sent = { ...seen.headers, ...(key === undefined ? {} : { [KEY_HEADER]: key }) };
-      answer = await this.transport.send({
-        ...{ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs },
-      });
-      return { headers: answer.headers };
+      return this.transport.send({ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs });
     };
-    const ms = () => Math.round(performance.now() - startedAt);
     try {
-      const { interceptors = [] } = this.#options;
-      await interceptors.reduceRight<() => Promise<InterceptedResponse>>(
-        (next, intercept) => () => intercept(seen, next),
-        send,
-      )();
-      if (!answer) throw misuse("An interceptor did not send the call.");
+      const answer = interceptors
+        ? await intercepted(interceptors, { method, attempt, headers }, send)
+        : await send(headers);
       this.#retries.succeeded();
-      this.#log("debug", "call answered", { method, attempt, traceId: answer.headers["bt-trace-id"], ms: ms() });
+      log("call answered", answer.headers["bt-trace-id"]);
       return answer;
     } catch (thrown) {
       // An interceptor's own error is the caller's.
       if (!(thrown instanceof AttemptError)) throw thrown;
       const failure = failureOf(thrown, deadline);
-      this.#log("debug", "call failed", { method, attempt, code: failure.code, traceId: failure.traceId, ms: ms() });
+      log("call failed", failure.traceId, failure.code);
       return new AttemptError(failure);
     }
   }
@@ -185,36 +161,33 @@ export class Calls {
     idempotencyKey: string | undefined,
     deadline: Deadline,
   ): Promise<Record<string, string>> {
-    const { apiKey, headers: always = {} } = this.#options;
+    const { apiKey, headers: always } = this.#options;
     const headers: Record<string, string> = {};
-    for (const [name, value] of [...Object.entries(always), ...Object.entries(options.headers ?? {})]) {
-      headers[name.toLowerCase()] = value;
-    }
+    for (const [name, value] of Object.entries({ ...always, ...options.headers })) setHeader(headers, name, value);
     const key = typeof apiKey === "function" ? await deadline.orEnd(apiKey()) : apiKey;
-    if (key !== undefined) {
-      this.#checkKey(key);
-      headers[KEY_HEADER] = key;
-    }
-    if (idempotencyKey !== undefined) headers["bt-idempotency-key"] = idempotencyKey;
-    if (options.traceId !== undefined) headers["bt-trace-id"] = options.traceId;
-    for (const [name, value] of Object.entries(headers)) {
-      if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(name, "must be printable ASCII, as all headers");
-    }
+    if (key !== undefined) this.#checkKey(key);
+    setHeader(headers, KEY_HEADER, key);
+    setHeader(headers, "bt-idempotency-key", idempotencyKey);
+    setHeader(headers, "bt-trace-id", options.traceId);
     return headers;
   }
+}
 
-  #log(level: "debug" | "info", message: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#options.logger?.[level]?.(message, fields);
-  }
+function setHeader(headers: Record<string, string>, name: string, value: string | undefined): void {
+  if (value === undefined) return;
+  if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(name, "must be printable ASCII, as all headers");
+  headers[name.toLowerCase()] = value;
+}
+
+function completed<T>(message: unknown, shape?: Shape): T {
+  assertComplete<T>(message, shape);
+  return message;
 }
 
 function itemsOf<T>(message: unknown, shape: Shape | undefined): readonly T[] {
   const items = fieldOf(message, "data");
   const list: readonly unknown[] = Array.isArray(items) ? items : [];
-  return list.map((item) => {
-    assertComplete<T>(item, shape);
-    return item;
-  });
+  return list.map((item) => completed<T>(item, shape));
 }
 
 /** Where the next page begins: at a cursor, or at a number, of which writes between two pages move items away. */

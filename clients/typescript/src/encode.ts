@@ -13,7 +13,7 @@ const MAX_DEPTH = 200;
  * @throws {AttemptError} with the path of a value that is no JSON, and never the value.
  */
 export function encodeInput(input: object, special: string, isPatch: boolean): EncodedObject {
-  const fields = new Set(special.split(" "));
+  const fields = special.split(" ");
   const changed: string[] = [];
   const encoded: EncodedObject = {};
   for (const [name, value] of Object.entries(input)) {
@@ -25,8 +25,8 @@ export function encodeInput(input: object, special: string, isPatch: boolean): E
   return encoded;
 }
 
-function encode(value: unknown, path: string, special: ReadonlySet<string>, depth: number): Encoded {
-  if (special.has(path)) return encodeSpecial(value, path);
+function encode(value: unknown, path: string, special: readonly string[], depth: number): Encoded {
+  if (special.includes(path)) return encodeSpecial(value, path);
   switch (typeof value) {
     case "string":
     case "boolean":

@@ -97,12 +97,13 @@ function mayPass({ failure: { code, isFinal } }: AttemptError): boolean {
   return isFinal !== true && PASSING.includes(code);
 }
 
-/** The items of a message that did not come before. Items are JSON of protobuf here, with their times as texts. */
+/** The items of a message that did not come before. */
 function* unseen(data: unknown, seen: Map<string, number>): Generator<unknown> {
   for (const item of Array.isArray(data) ? data : []) {
     if (!isFields(item) || typeof item.id !== "string") continue;
     if (seen.has(item.id)) continue;
-    const time = Date.parse(String(item.createdAt));
+    const { createdAt } = item;
+    const time = createdAt instanceof Date ? createdAt.getTime() : Date.parse(String(createdAt));
     seen.set(item.id, time);
     // In the order of their arrival, which is nearly that of their times.
     for (const [id, earlier] of seen) {

@@ -12,7 +12,9 @@ const VERSION = "0.1.0";
 /** A client. It connects at the first call, and again when the connection is lost. */
 export class Cloakroom extends AllResources {
   constructor(options: NodeOptions = {}) {
-    const { tls, transport = "grpc", apiKey = process.env.CLOAKROOM_API_KEY } = options;
+    const { tls, transport = "grpc", apiKey = process.env.CLOAKROOM_API_KEY, timeout = 0 } = options;
+    // A variable of the environment that is not set makes NaN, which no call would ever exceed.
+    if (!(timeout >= 0)) throw misuse("timeout must be a number of milliseconds; 0 sets no limit.");
     if (transport === "connect" && tls)
       throw misuse("tls is for the transport grpc. Give Node NODE_EXTRA_CA_CERTS, or your own fetch.");
     const url = checkedBaseUrl(options.baseUrl ?? process.env.CLOAKROOM_URL, options.allowInsecure);
@@ -22,7 +24,7 @@ export class Cloakroom extends AllResources {
         transport === "connect"
           ? new FetchTransport(url, options.fetch)
           : new Http2Transport(url, tls ?? {}, userAgent),
-        { ...options, apiKey },
+        { ...options, apiKey: trimmed(apiKey) },
       ),
     );
   }
@@ -35,4 +37,9 @@ export class Cloakroom extends AllResources {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Keys in files and mounted secrets often end in a line break. */
+function trimmed(apiKey: NodeOptions["apiKey"]): NodeOptions["apiKey"] {
+  return typeof apiKey === "function" ? async () => (await apiKey()).trim() : apiKey?.trim();
 }

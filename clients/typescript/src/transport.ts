@@ -26,7 +26,7 @@ export interface Attempt {
 }
 
 export interface AttemptAnswer {
-  /** JSON of protobuf. */
+  /** JSON of protobuf, whose times may already be Dates. */
   readonly message: unknown;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -6,6 +6,7 @@ import { clientNamesOf } from "./field-names.js";
 import { Output } from "./output.js";
 import { OWN_PAGE_HEADERS } from "./own-page-headers.js";
 import { confirm } from "./prompt.js";
+import { checkPath } from "./result-path.js";
 import { parseJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
 
 const LISTED = 20;
@@ -26,7 +27,10 @@ export class ApiCall implements AsyncDisposable {
     const other = ["json", "query"].find((flag) => this.isSet(flag));
     if (quiet && other !== undefined) throw new UsageError(`--quiet and --${other} cannot be combined.`);
     const color = !this.isSet("no-color");
-    this.output = new Output({ json: this.isSet("json"), query: this.text("query"), quiet, color });
+    const query = this.text("query");
+    // Checked before the call: its result may be a key that is shown once.
+    if (query !== undefined) checkPath(query);
+    this.output = new Output({ json: this.isSet("json"), query, quiet, color });
   }
 
   /** An argument that may be absent, by its place. */

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { printableJson } from "../printable.js";
 import { restNamesOf } from "./field-names.js";
-import { valueAtPath } from "./result-path.js";
+import { partOfResult } from "./result-path.js";
 import { tableLines, textOf } from "./text-table.js";
 
 /** How a command prints its result. */
@@ -49,7 +49,7 @@ export class Output {
       else this.#data(shown);
       return;
     }
-    const rows = shown.map((item) => columns.map((column) => textOf(valueAtPath(item, column))));
+    const rows = shown.map((item) => columns.map((column) => textOf(partOfResult(item, column))));
     const width = process.stdout.isTTY ? process.stdout.columns : undefined;
     for (const [index, line] of tableLines(columns, rows, width).entries()) {
       this.line(index === 0 && width !== undefined ? this.#bold(line) : line);
@@ -61,7 +61,7 @@ export class Output {
     const shown = restNamesOf(item);
     if (this.#options.quiet) this.#ids([shown]);
     else if (this.#isForPrograms) this.#data(shown);
-    else this.line(columns.map((column) => textOf(valueAtPath(shown, column))).join("\t"));
+    else this.line(columns.map((column) => textOf(partOfResult(shown, column))).join("\t"));
   }
 
   line(text: string): void {
@@ -70,7 +70,7 @@ export class Output {
 
   #ids(items: readonly unknown[]): void {
     for (const item of items) {
-      const id = valueAtPath(item, "id");
+      const id = partOfResult(item, "id");
       if (id !== undefined) this.line(textOf(id));
     }
   }
@@ -91,7 +91,7 @@ export class Output {
 
   #data(shown: unknown): void {
     const { query, json } = this.#options;
-    const part = query === undefined ? shown : valueAtPath(shown, query);
+    const part = query === undefined ? shown : partOfResult(shown, query);
     if (json) this.line(printableJson(part ?? null));
     // A file or a program gets the value as it is, such as a key with several lines.
     else if (typeof part === "string" && !process.stdout.isTTY) this.line(part);

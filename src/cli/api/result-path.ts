@@ -3,21 +3,45 @@ import { UsageError } from "../command.js";
 /** A name, an index or `[]`, which stands for each item of a list. */
 const STEP = /^(?:\.?([A-Za-z_][\w-]*)|\[(\d*)\])/;
 
+/** @throws {UsageError} for a path that cannot be read. */
+export function checkPath(path: string): void {
+  if (path === "" || path === ".") return;
+  const [step] = STEP.exec(path) ?? [];
+  if (step === undefined) throw new UsageError("--query must be a path such as id, card.last4, [0].id or [].id.");
+  checkPath(path.slice(step.length));
+}
+
+/**
+ * The part of a command's result that a path names.
+ * @throws {UsageError} for a name where the result is a list.
+ */
+export function partOfResult(result: unknown, path: string): unknown {
+  const [, name] = STEP.exec(path) ?? [];
+  if (name !== undefined && Array.isArray(result)) {
+    throw new UsageError(
+      `The result is a list: --query '[].${name}' prints ${name} of each item, '[0].${name}' of the first.`,
+    );
+  }
+  return valueAtPath(result, path);
+}
+
 /**
  * The part of a JSON result that a path names: `card.last4`, `[0].id`, `[].id`. Undefined for a missing part.
  * @throws {UsageError} for a path that cannot be read.
  */
 export function valueAtPath(result: unknown, path: string): unknown {
+  checkPath(path);
+  return partAt(result, path);
+}
+
+function partAt(result: unknown, path: string): unknown {
   const [step, name, index] = STEP.exec(path) ?? [];
-  if (path === "" || path === ".") return result;
-  if (step === undefined) {
-    throw new UsageError("--query must be a path such as id, card.last4, [0].id or [].id.");
-  }
+  if (step === undefined) return result;
   const rest = path.slice(step.length);
-  if (name !== undefined) return valueAtPath(memberOf(result, name), rest);
+  if (name !== undefined) return partAt(memberOf(result, name), rest);
   const list: readonly unknown[] = Array.isArray(result) ? result : [];
-  if (index !== undefined && index !== "") return valueAtPath(list[Number(index)], rest);
-  return list.map((item) => valueAtPath(item, rest));
+  if (index !== undefined && index !== "") return partAt(list[Number(index)], rest);
+  return list.map((item) => partAt(item, rest));
 }
 
 function memberOf(value: unknown, name: string): unknown {

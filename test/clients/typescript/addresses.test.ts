@@ -99,6 +99,8 @@ describe("options", () => {
     ["clear text to another host", { baseUrl: "http://vault.example.com" }, /allowInsecure/],
     ["a query", { baseUrl: "https://vault.example.com?key=1" }, /query/],
     ["tls beside connect", { baseUrl: "https://x.example", transport: "connect" as const, tls: { ca: "x" } }, /tls/],
+    ["a timeout that is no number", { baseUrl: "https://x.example", timeout: Number("") / 0 }, /timeout/],
+    ["a timeout below zero", { baseUrl: "https://x.example", timeout: -1 }, /timeout/],
   ])("reject %s", (_, options, words) => {
     expect(() => new Cloakroom(options)).toThrow(words);
   });

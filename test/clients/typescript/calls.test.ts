@@ -224,6 +224,25 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
   });
 });
 
+describe("the client for Node", () => {
+  it("takes a key with the line break of the file that it comes from", async () => {
+    for (const key of [`${apiKey}\n`, async () => `${apiKey}\r\n`]) {
+      await using client = new Cloakroom({ baseUrl: tenant.url, apiKey: key });
+      expect((await client.tokens.list()).data).toBeDefined();
+    }
+  });
+
+  it.each([":path", "te", "content-type", "grpc-timeout", "connection", "two words"])(
+    "refuses the header %j before it sends anything",
+    async (name) => {
+      await using client = new Cloakroom({ baseUrl: tenant.url, apiKey });
+      const error = await errorOf(client.tokens.list({}, { headers: { [name]: "x" } }));
+      expect(error).toMatchObject({ code: "validation_failed", attempts: 1 });
+      expect(error.message).toMatch(/header/);
+    },
+  );
+});
+
 describe("the client for pages", () => {
   it("creates a token with the key of a public application", async () => {
     const { key } = await tenant.application({ type: "public", permissions: ["token:create"] });

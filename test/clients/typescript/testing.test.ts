@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { startVault } from "../../../clients/typescript/src/testing/index.js";
@@ -12,7 +12,9 @@ let cache: string;
 /** In memory where there is room: a busy disk takes a minute for what takes ten seconds there. */
 beforeAll(() => {
   const directory = newDirectory();
+  // Closed to others, as root's home is: PostgreSQL does not run as root.
   cache = join(directory, "cache");
+  mkdirSync(cache, { mode: 0o700 });
   Object.assign(process.env, { TMPDIR: directory, CLOAKROOM_TEST_CACHE: cache });
   return () => {
     for (const [name, value] of Object.entries(before)) {
@@ -27,7 +29,9 @@ it("starts vaults that share nothing, from one prepared database", async () => {
   // The first prepares the database, the second copies it.
   await using one = await startVault({ program });
   await using other = await startVault({ program, settings: { BODY_LIMIT_BYTES: "2000" } });
-  expect(readdirSync(cache).filter((name) => name.startsWith("vault-"))).toHaveLength(1);
+  const prepared = readdirSync(cache).filter((name) => name.startsWith("vault-"));
+  expect(prepared).toHaveLength(1);
+  expect(readdirSync(join(cache, prepared[0] ?? "", "data"))).toContain("pg18");
   const client = await one.client();
   const { id } = await client.tokens.create({ type: "card", data: { number: "4242424242424242" } });
   expect((await client.tokens.get<{ number: string }>(id)).data?.number).toBe("4242424242424242");

@@ -1,4 +1,4 @@
-import { type DescMethod, type DescService, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { EncodedObject } from "../encode.js";
 import { AttemptError } from "../errors.js";
 import { ApplicationKeyService, ApplicationService, PermissionService } from "../proto/cloakroom/v1/applications_pb.js";
@@ -14,6 +14,8 @@ import { TenantService } from "../proto/cloakroom/v1/tenants_pb.js";
 import { ThreeDSService } from "../proto/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../proto/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../proto/cloakroom/v1/transactions_pb.js";
+import { readMessage } from "./message-reader.js";
+import { writeMessage } from "./message-writer.js";
 
 const SERVICES: readonly DescService[] = [
   ...[ApplicationService, ApplicationKeyService, PermissionService, ConnectionService, InvitationService, LogService],
@@ -21,31 +23,27 @@ const SERVICES: readonly DescService[] = [
   ...[TenantService, ThreeDSService, TokenService, TokenizeService, TransactionService],
 ];
 
-const METHODS: ReadonlyMap<string, DescMethod> = new Map(
+/** All methods by their names, such as `TokenService/CreateToken`. */
+export const METHODS: ReadonlyMap<string, DescMethod> = new Map(
   SERVICES.flatMap((service) => service.methods.map((method) => [`${service.name}/${method.name}`, method] as const)),
 );
 
-/** A level of JSON takes two messages, a Value and its Struct or ListValue, and the server takes 64 levels in 64 of mask. */
-const RECURSION_LIMIT = 300;
-
-/** @throws {AttemptError} with the name of a field whose value has another type. */
-export function encodeMessage(method: string, message: EncodedObject): Uint8Array {
-  const { input } = methodOf(method);
-  try {
-    return toBinary(input, fromJson(input, message, { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: false }));
-  } catch (error) {
-    throw unfit(error);
-  }
+/**
+ * Writes a request, behind `headBytes` that are left free.
+ * @throws {AttemptError} with the name of a field whose value has another type.
+ */
+export function encodeMessage(method: string, message: EncodedObject, headBytes: number): Buffer {
+  return writeMessage(methodOf(method).input, message, headBytes);
 }
 
 /**
- * JSON of protobuf. Fields that a newer server has are left out.
- * @throws {AttemptError} for bytes that are no such message. The library's error may quote them, and is dropped.
+ * Reads an answer as JSON of protobuf, with times as Dates. Fields that a newer server has are left out.
+ * @throws {AttemptError} for bytes that are no such message.
  */
 export function decodeMessage(method: string, bytes: Uint8Array): unknown {
   const { output } = methodOf(method);
   try {
-    return toJson(output, fromBinary(output, bytes, { recursionLimit: RECURSION_LIMIT }));
+    return readMessage(output, bytes);
   } catch {
     throw new AttemptError({ code: "bad_answer", message: "The server sent a message that this client cannot read." });
   }
@@ -55,21 +53,4 @@ function methodOf(name: string): DescMethod {
   const method = METHODS.get(name);
   if (!method) throw new Error(`there is no method ${name}`);
   return method;
-}
-
-/** The library's words quote the value, which may be secret: its field is all that is taken from them. */
-function unfit(error: unknown): AttemptError {
-  const text = error instanceof Error ? error.message : "";
-  const [, field] = /field [\w.]*?(\w+) from JSON/.exec(text) ?? /key "(\w+)"/.exec(text) ?? [];
-  const path = (field ?? "input").replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const words = /is unknown|key "/.test(text)
-    ? "is not a field of this call"
-    : "has a value of another type than its field";
-  return new AttemptError({
-    code: "validation_failed",
-    message: `${path} ${words}`,
-    fields: { [path]: [words] },
-    didNotRun: true,
-    isFinal: true,
-  });
 }

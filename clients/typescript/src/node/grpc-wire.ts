@@ -5,14 +5,13 @@ import { BadRequestSchema, ErrorInfoSchema } from "../proto/google/rpc/error_det
 import { StatusSchema } from "../proto/google/rpc/status_pb.js";
 
 /** One byte of flags and four of length before each message. */
-const PREFIX_BYTES = 5;
+export const PREFIX_BYTES = 5;
 
-export function frame(message: Uint8Array): Buffer {
-  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
-  bytes.writeUInt8(0, 0);
-  bytes.writeUInt32BE(message.length, 1);
-  bytes.set(message, PREFIX_BYTES);
-  return bytes;
+/** Fills the prefix that was left free before a message. */
+export function frame(message: Buffer): Buffer {
+  message.writeUInt8(0, 0);
+  message.writeUInt32BE(message.length - PREFIX_BYTES, 1);
+  return message;
 }
 
 /** The one message of a unary response; undefined if the body is incomplete, compressed or longer than its length says. */

@@ -1,19 +1,20 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { foreignAnswer } from "../answer-errors.js";
 import { Envelopes } from "../envelopes.js";
-import { AttemptError, closedClient } from "../errors.js";
+import { AttemptError, closedClient, invalidInput } from "../errors.js";
 import type { TlsOptions } from "../options.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../transport.js";
 import { decodeMessage, encodeMessage } from "./codecs.js";
 import { Connection } from "./connection.js";
 import { codeOf, lostCall } from "./connection-errors.js";
-import { frame, messageIn, statusError } from "./grpc-wire.js";
+import { frame, messageIn, PREFIX_BYTES, statusError } from "./grpc-wire.js";
 import { Slots } from "./slots.js";
 
 /** Further calls wait in the client; more streams would only wait in the server. */
 const MAX_STREAMS = 100;
 const CLOSE_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 1e8;
+const OWN_HEADERS = /^(:|te$|content-type$|grpc-)/;
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
 /** Calls over gRPC on one HTTP/2 connection. */
@@ -38,7 +39,7 @@ export class Http2Transport implements Transport {
   }
 
   async send(attempt: Attempt): Promise<AttemptAnswer> {
-    const body = frame(encodeMessage(attempt.method, attempt.message));
+    const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (this.#isClosed) throw closedClient();
     if (attempt.end.ended) throw ended();
     this.#calls += 1;
@@ -58,7 +59,7 @@ export class Http2Transport implements Transport {
   }
 
   async *open(attempt: Attempt): AsyncGenerator<unknown, void> {
-    const body = frame(encodeMessage(attempt.method, attempt.message));
+    const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (this.#isClosed) throw closedClient();
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     let stream: ClientHttp2Stream | undefined;
@@ -98,14 +99,17 @@ export class Http2Transport implements Transport {
     return end.orEnd(this.#connection.session());
   }
 
-  /** @throws {AttemptError} for a connection that takes no more streams. */
+  /** @throws {AttemptError} for a connection that takes no more streams, and for a header that HTTP/2 does not allow. */
   #request(session: ClientHttp2Session, attempt: Attempt, body: Buffer): ClientHttp2Stream {
     this.#connection.hold(true);
+    const headers = this.#headers(attempt);
     try {
-      const stream = session.request(this.#headers(attempt));
+      const stream = session.request(headers);
       stream.end(body);
       return stream;
     } catch (error) {
+      if (/HEADER|HTTP_TOKEN/.test(codeOf(error)))
+        throw invalidInput("headers", "has a name that HTTP/2 does not allow");
       throw lostCall(error, true);
     }
   }
@@ -116,16 +120,17 @@ export class Http2Transport implements Transport {
   }
 
   #headers({ method, headers, timeoutMs }: Attempt): Record<string, string> {
-    return {
-      ":method": "POST",
-      ":path": this.#prefix + method,
-      "content-type": "application/grpc+proto",
-      te: "trailers",
-      "user-agent": this.#userAgent,
-      ...headers,
-      // The header has at most eight digits. Servers shorten long deadlines anyway.
-      ...(timeoutMs < MAX_TIMEOUT_MS ? { "grpc-timeout": `${timeoutMs}m` } : {}),
-    };
+    const sent: Record<string, string> = { ":method": "POST", ":path": this.#prefix + method };
+    sent["user-agent"] = this.#userAgent;
+    for (const name in headers) {
+      if (OWN_HEADERS.test(name)) throw invalidInput(name, "is a header that the client sets itself");
+      sent[name] = headers[name] ?? "";
+    }
+    sent["content-type"] = "application/grpc+proto";
+    sent.te = "trailers";
+    // The header has at most eight digits. Servers shorten long deadlines anyway.
+    if (timeoutMs < MAX_TIMEOUT_MS) sent["grpc-timeout"] = `${timeoutMs}m`;
+    return sent;
   }
 
   #receive(stream: ClientHttp2Stream, attempt: Attempt): Promise<AttemptAnswer> {
@@ -223,7 +228,8 @@ function throwUnlessGood(stream: ClientHttp2Stream, headers: Readonly<Record<str
 const GOAWAY = "ERR_HTTP2_GOAWAY_SESSION";
 
 function addTexts(texts: Record<string, string>, headers: IncomingHttpHeaders): void {
-  for (const name of Object.keys(headers)) texts[name] = String(headers[name]);
+  // They have no prototype.
+  for (const name in headers) texts[name] = String(headers[name]);
 }
 
 /** Placeholder: the caller's error names the timeout or the cancellation. */

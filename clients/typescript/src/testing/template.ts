@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -32,13 +33,10 @@ export async function preparedDirectory(program: string): Promise<string> {
   if (existsSync(template)) return template;
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, "draft-"));
-  // PostgreSQL does not run as root: another account has to pass.
-  chmodSync(draft, 0o755);
+  const made = emptyDirectory();
   try {
-    // The settings of a server that runs here are not those of this one.
-    const env = { PATH: process.env.PATH, CLOAKROOM_DATA_DIR: join(draft, "data") };
-    await run(process.execPath, [program, "init"], { env, timeout: INIT_TIMEOUT_MS });
-    writeFileSync(join(draft, "data", MARK), "Tests copy this directory. A server does not start in it.\n");
+    await initialize(program, join(made, "data"));
+    await copy(join(made, "data"), join(draft, "data"));
     try {
       // Two runs may prepare it at once. The first wins, and both use that one.
       renameSync(draft, template);
@@ -46,20 +44,47 @@ export async function preparedDirectory(program: string): Promise<string> {
       if (!existsSync(template)) throw error;
     }
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    for (const directory of [draft, made]) rmSync(directory, { recursive: true, force: true });
   }
   return template;
 }
 
-/** Copies a prepared directory, without its blocks where the file system can share them. */
+/** @throws {Error} if the database is not in the directory. */
+async function initialize(program: string, dataDir: string): Promise<void> {
+  // The settings of a server that runs here are not those of this one.
+  const env = { PATH: process.env.PATH, CLOAKROOM_DATA_DIR: dataDir };
+  await run(process.execPath, [program, "init"], { env, timeout: INIT_TIMEOUT_MS });
+  if (!readdirSync(dataDir).some((name) => /^pg\d+$/.test(name))) {
+    throw new Error(
+      `PostgreSQL does not run as root, and its user cannot enter ${tmpdir()}. Set TMPDIR to a directory that is open to others.`,
+    );
+  }
+  writeFileSync(join(dataDir, MARK), "Tests copy this directory. A server does not start in it.\n");
+}
+
+/** Copies a prepared directory. */
 export async function copyOf(template: string): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "cloakroom-vault-"));
-  chmodSync(directory, 0o755);
-  // Node's own copy does not keep the owner, which is another than ours where we are root.
-  const share = process.platform === "linux" ? ["--reflink=auto"] : [];
-  await run("cp", ["-a", ...share, join(template, "data"), join(directory, "data")]);
+  const directory = emptyDirectory();
+  await copy(join(template, "data"), join(directory, "data"));
   rmSync(join(directory, "data", MARK), { force: true });
   return directory;
+}
+
+/**
+ * A temporary directory that others may enter. PostgreSQL does not run as root, so its own user has to pass, which the
+ * cache in root's home does not let in.
+ */
+function emptyDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "cloakroom-vault-"));
+  chmodSync(directory, 0o755);
+  return directory;
+}
+
+/** Copies a directory, without its blocks where the file system can share them. */
+async function copy(from: string, to: string): Promise<void> {
+  // Node's own copy does not keep the owner, which is another than ours where we are root.
+  const share = process.platform === "linux" ? ["--reflink=auto"] : [];
+  await run("cp", ["-a", ...share, from, to]);
 }
 
 export function cacheDirectory(): string {

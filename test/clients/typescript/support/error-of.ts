@@ -1,4 +1,4 @@
-import { CloakroomError } from "../../../../clients/typescript/src/errors.js";
+import { AttemptError, CloakroomError, type Failure } from "../../../../clients/typescript/src/errors.js";
 
 /** Waits for a call to fail. */
 export async function errorOf(call: Promise<unknown>): Promise<CloakroomError> {
@@ -8,4 +8,15 @@ export async function errorOf(call: Promise<unknown>): Promise<CloakroomError> {
   );
   if (thrown instanceof CloakroomError) return thrown;
   throw thrown;
+}
+
+/** The failure that a function ends with; undefined if it returns. */
+export function refusalOf(run: () => unknown): Failure | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof AttemptError) return thrown.failure;
+    throw thrown;
+  }
 }

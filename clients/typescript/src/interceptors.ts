@@ -1,0 +1,32 @@
+import { type InterceptedRequest, type InterceptedResponse, type Interceptor, misuse } from "./options.js";
+import type { AttemptAnswer } from "./transport.js";
+
+export const KEY_HEADER = "bt-api-key";
+
+/**
+ * Sends an attempt through interceptors, which see neither its input nor its key.
+ * @throws what `send` or an interceptor throws; {CloakroomError} for an interceptor that calls next() twice, or not at all.
+ */
+export async function intercepted(
+  interceptors: readonly Interceptor[],
+  request: InterceptedRequest,
+  send: (headers: Readonly<Record<string, string>>) => Promise<AttemptAnswer>,
+): Promise<AttemptAnswer> {
+  const { [KEY_HEADER]: key, ...shown } = request.headers;
+  const seen: InterceptedRequest = { ...request, headers: shown };
+  let answer: AttemptAnswer | undefined;
+  let isSent = false;
+  const last = async () => {
+    // A second request could run the call twice, without the checks before a retry.
+    if (isSent) throw misuse("An interceptor called next() twice.");
+    isSent = true;
+    answer = await send(key === undefined ? seen.headers : { ...seen.headers, [KEY_HEADER]: key });
+    return { headers: answer.headers };
+  };
+  await interceptors.reduceRight<() => Promise<InterceptedResponse>>(
+    (next, intercept) => () => intercept(seen, next),
+    last,
+  )();
+  if (!answer) throw misuse("An interceptor did not send the call.");
+  return answer;
+}
