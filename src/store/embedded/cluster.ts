@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "../postgres/database-error.js";
-import { EmbeddedDatabaseError } from "./embedded-database-error.js";
+import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
 import { mayEnter, runsAsRoot, type ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
 
@@ -191,9 +191,13 @@ async function setUp(program: string, args: readonly string[], account: ServerAc
           "Add one, start the container under a named user, or set DATABASE_URL.",
       );
     }
-    const reason = stderr.split("\n").findLast((line) => /\b(error|FATAL|PANIC|ERROR):/.test(line));
+    const lines = stderr.split("\n");
+    // What follows a full disk is only its consequence.
+    const reason =
+      lines.find((line) => /No space left on device|Disk quota exceeded/.test(line)) ??
+      lines.findLast((line) => /\b(error|FATAL|PANIC|ERROR):/.test(line));
     throw new EmbeddedDatabaseError(
-      `PostgreSQL could not set up its database: ${reason?.trim() ?? `${program} failed (${codeOf(error)})`}`,
+      `PostgreSQL could not set up its database: ${reason?.trim() ?? `${program} failed (${codeOf(error)})`}\n${REMEDY}`,
     );
   }
 }

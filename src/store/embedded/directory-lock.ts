@@ -62,7 +62,9 @@ export class DirectoryLock {
       if (error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY) return undefined;
       const failure = toOperatorError(error, dataDir);
       if (failure instanceof EmbeddedDatabaseError) throw failure;
-      const problem = `Cannot lock ${file}. CLOAKROOM_DATA_DIR must be a directory on a local disk that this user may write to.`;
+      const problem =
+        `Cannot lock ${file}. CLOAKROOM_DATA_DIR must be a directory on a local disk that this user may write to.\n` +
+        "If that file is anything but an empty file, remove it while no Cloakroom process uses the directory.";
       throw new EmbeddedDatabaseError(problem, { cause: error });
     }
   }

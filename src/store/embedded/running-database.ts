@@ -110,7 +110,9 @@ export async function startDatabase(opening: Opening): Promise<RunningDatabase> 
     const found = /lock file .* already exists/.test(outcome) && (await findDatabase(opening));
     if (found) return found;
     if (/is still in use|lock file .* already exists/.test(outcome) && Date.now() < giveUp) continue;
-    throw new EmbeddedDatabaseError(`PostgreSQL did not start: ${outcome}\nIts log is ${cluster.logFile}.`);
+    throw new EmbeddedDatabaseError(
+      `PostgreSQL did not start: ${outcome}\nIts log is ${cluster.logFile}. If files are missing or damaged, restore ${cluster.home} from a backup.`,
+    );
   }
 }
 
@@ -213,10 +215,10 @@ async function tryToConnect(connection: EmbeddedConnection, as: Opening["as"]): 
   }
 }
 
-function refused(code: string, { data, logFile, passwordFile }: Cluster): EmbeddedDatabaseError {
+function refused(code: string, { data, home, logFile, passwordFile }: Cluster): EmbeddedDatabaseError {
   return new EmbeddedDatabaseError(
     code === "28P01"
       ? `PostgreSQL runs on ${data}, but it does not accept the password in ${passwordFile}. Restore that file from the same backup as the data.`
-      : `PostgreSQL runs on ${data}, but it refused the connection (${code}). Its log is ${logFile}.`,
+      : `PostgreSQL runs on ${data}, but it refused the connection (${code}). Its log is ${logFile}. If files are missing or damaged, restore ${home} from a backup.`,
   );
 }
