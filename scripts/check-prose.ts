@@ -1,9 +1,6 @@
-// Finds words and constructions that make the project hard to read: `node scripts/check-prose.ts [--all] [--lower] [folder]`.
-//
-// scripts/prose-baseline.json allows some in areas that are not rewritten yet; the check fails if there are more. `--lower`
-// writes down the numbers that have fallen; it never raises one. `--all` lists every place, not only the first of each rule.
-import { spawnSync } from "node:child_process";
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+// Finds words and constructions that make the project hard to read: `node scripts/check-prose.ts [--all] [folder]`. `--all`
+// lists every place, not only the first of each rule.
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 interface Rule {
@@ -60,7 +57,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The files that contain prose. An area without a baseline must be clean. */
+/** The files that contain prose. */
 const AREAS: Readonly<Record<string, readonly string[]>> = {
   documents: ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md"],
   src: ["src/**/*.{ts,sql}"],
@@ -77,8 +74,6 @@ const EXCLUDED = ["scripts/check-prose.ts", "test/scripts/check-prose.test.ts"];
 /** Places listed for one rule in one area without `--all`. */
 const PLACES = 5;
 
-type Counts = Record<string, Record<string, number>>;
-
 interface Hit {
   readonly rule: Rule;
   readonly file: string;
@@ -86,11 +81,8 @@ interface Hit {
   readonly text: string;
 }
 
-const isLowering = process.argv.includes("--lower");
 const isListingAll = process.argv.includes("--all");
 const root = process.argv.slice(2).find((argument) => !argument.startsWith("--")) ?? ".";
-const baselineFile = join(root, "scripts/prose-baseline.json");
-const baseline: Counts = existsSync(baselineFile) ? JSON.parse(readFileSync(baselineFile, "utf8")) : {};
 
 /** A file as running text: comment markers and line breaks become spaces, so offsets stay the same. */
 function proseOf(text: string): string {
@@ -115,56 +107,23 @@ function spacedOut({ source, flags }: RegExp): RegExp {
   return new RegExp(source.replaceAll(" ", "\\s+"), flags);
 }
 
-/** The lines that a git command prints; undefined outside of a repository. */
-function git(...command: string[]): readonly string[] | undefined {
-  const { status, stdout } = spawnSync("git", command, { cwd: root, encoding: "utf8" });
-  return status === 0 ? stdout.split("\n").filter((line) => line !== "") : undefined;
-}
-
-/** Files that changed since the baseline was last written; undefined if that is unknown. */
-function changedFiles(): ReadonlySet<string> | undefined {
-  const [counted] = git("log", "-1", "--format=%H", "--", "scripts/prose-baseline.json") ?? [];
-  const changed = counted && git("diff", "--name-only", "--relative", counted);
-  return changed ? new Set([...changed, ...(git("ls-files", "--others", "--exclude-standard") ?? [])]) : undefined;
-}
-
-/** The hits in files that changed since the baseline was written, or all hits if there are none. */
-function suspects(hits: readonly Hit[]): readonly Hit[] {
-  const changed = changedFiles();
-  const fresh = hits.filter(({ file }) => changed?.has(file));
-  return fresh.length > 0 ? fresh : hits;
-}
-
 function listPlaces(hits: readonly Hit[]): void {
   const listed = isListingAll ? hits : hits.slice(0, PLACES);
   for (const { rule, file, line, text } of listed) console.error(`${file}:${line}: "${text}". Write: ${rule.advice}`);
   if (hits.length > listed.length) console.error(`... and ${hits.length - listed.length} more; --all lists them.`);
 }
 
-let tooMany = 0;
 let found = 0;
-const counted: Counts = {};
 for (const [area, patterns] of Object.entries(AREAS)) {
   const files = globSync([...patterns], { cwd: root, exclude: EXCLUDED }).sort();
   const hits = files.flatMap(hitsIn);
   found += hits.length;
   for (const rule of RULES) {
     const ofRule = hits.filter((hit) => hit.rule === rule);
-    const allowed = baseline[area]?.[rule.name] ?? 0;
-    const kept = Math.min(ofRule.length, allowed);
-    if (kept > 0) counted[area] = { ...counted[area], [rule.name]: kept };
-    if (ofRule.length > allowed) {
-      tooMany += 1;
-      listPlaces(suspects(ofRule));
-      console.error(`${area}: "${rule.name}" occurs ${ofRule.length} times; ${allowed} are allowed.\n`);
-    } else if (isListingAll) {
-      listPlaces(ofRule);
-    }
-    if (ofRule.length < allowed && !isLowering) {
-      console.log(`${area}: "${rule.name}" occurs ${ofRule.length} times; ${allowed} are allowed. Run with --lower.`);
-    }
+    if (ofRule.length === 0) continue;
+    listPlaces(ofRule);
+    console.error(`${area}: "${rule.name}" occurs ${ofRule.length} times.\n`);
   }
 }
-if (isLowering) writeFileSync(baselineFile, `${JSON.stringify(counted, null, 2)}\n`);
-console.log(`prose: ${found} places, ${tooMany} rules above the baseline.`);
-if (tooMany > 0) process.exitCode = 1;
+console.log(`prose: ${found} places.`);
+if (found > 0) process.exitCode = 1;

@@ -3,9 +3,10 @@ import { Fault } from "../base/fault.js";
 import { collectAnswer } from "../egress/collect-answer.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { HeaderPair } from "../egress/request-framing.js";
+import { BodyTooLarge } from "../memory/body-errors.js";
 import { BodyFault } from "../memory/body-fault.js";
 import { SMALL_BODY_BYTES } from "../memory/body-sizes.js";
-import { type BodyHead, BodyTooLarge, collectBody, collectHead } from "../memory/collect-body.js";
+import { type BodyHead, collectBody, collectHead } from "../memory/collect-body.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
 import { headerValue } from "./forward.js";
 

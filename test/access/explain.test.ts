@@ -61,7 +61,7 @@ describe("an explanation", () => {
     );
   });
 
-  it("of a session has a layer for its own rights and one for its authorizer's", () => {
+  it("shows two layers for a session: its own rights, and its authorizer's", () => {
     fc.assert(
       fc.property(rights, rights, token, permission, (own, authorizer, place, wanted) => {
         const within = new Grant(authorizer);

@@ -81,7 +81,7 @@ describe("look-ups for frames", () => {
     return name;
   };
 
-  it("of made-up keys from one client leave others theirs", async () => {
+  it("made-up keys of one client do not use up the look-ups of others", async () => {
     const passes = new FramePasses(vault.database, vault.keyring, clock);
     const asked = Array.from({ length: 600 }, (_, n) => passes.issue(madeUp(n), "198.51.100.7"));
     const [others, ...ends] = await Promise.all([
@@ -96,13 +96,13 @@ describe("look-ups for frames", () => {
     expect(await passes.issue(madeUp(0), "198.51.100.7"), "a place that is free again").toBeUndefined();
   });
 
-  it("of the frames of one page are one", async () => {
+  it("the frames of one page share one look-up", async () => {
     const passes = new FramePasses(vault.database, vault.keyring, clock);
     const frames = await Promise.all(Array.from({ length: 100 }, () => passFor(passes, publicKey)));
     for (const pass of frames) expect(pass).toContain(SHOP);
   });
 
-  it("of frames with a pass need no place among those of unverified keys", async () => {
+  it("frames with a pass do not count among look-ups of unverified keys", async () => {
     const passes = new FramePasses(vault.database, vault.keyring, clock);
     const pass = (await passFor(passes, publicKey)) ?? "";
     const later = new FramePasses(vault.database, vault.keyring, clock);

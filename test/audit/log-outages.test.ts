@@ -61,7 +61,7 @@ const outagesIn = (tenantId: TenantId) =>
   );
 
 describe("an outage of a sink", () => {
-  it("that lasts a quarter of an hour has a row when it begins and one when it ends", async () => {
+  it("has a row when it begins and one when it ends, after a quarter of an hour", async () => {
     const folder = await mkdtemp(join(tmpdir(), "outage-"));
     await writeFile(join(folder, "no-folder"), "");
     const tenantId = await sealedTenant("file");

@@ -118,7 +118,7 @@ describe("a file", () => {
     expect((await kindsIn(path)).slice(0, 3)).toEqual(["row", "row", "row"]);
   });
 
-  it("that cannot be written costs the database nothing while it rests", async () => {
+  it("costs the database nothing while it cannot be written and rests", async () => {
     const path = join(await newPath(), "nowhere");
     await sealedTenant("file");
     const broken = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
@@ -178,7 +178,7 @@ describe("a file", () => {
     expect(sent).toHaveLength(9);
   });
 
-  it("that cannot be written delays the log, which retention keeps for it", async () => {
+  it("delays the log, which retention keeps for it, while it cannot be written", async () => {
     const path = await newPath();
     await writeFile(path, "");
     const { time } = ledger.clock;
@@ -381,7 +381,7 @@ describe("an OTLP receiver", () => {
     expect(ids).toEqual(await idsOf(tenantId));
   });
 
-  it("that rejects one record for good gets all others", async () => {
+  it("gets all other records after it rejects one for good", async () => {
     const seen = new Set<unknown>();
     let bad: unknown;
     // Tenants of earlier tests have rows about their outages.

@@ -77,7 +77,7 @@ describe("a reason", () => {
     );
   });
 
-  it("that is stored is trimmed, in form C, within its bounds, and the same when it is sent again", () => {
+  it("is trimmed, in form C, within its bounds, and the same when it is sent again", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 40 }), (text) => {
         const stored = outcomeOf(text);
@@ -91,7 +91,7 @@ describe("a reason", () => {
     );
   });
 
-  it("of plain words is accepted", () => {
+  it("may be plain words", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z][A-Za-z ,.]{2,100}[a-z]$/), (text) => {
         expect(outcomeOf(text)).toBe(text);

@@ -49,7 +49,7 @@ describe("refused keys", () => {
     expect(new Set(named.flat().map(({ entity_id }) => entity_id)).size).toBe(2);
   });
 
-  it("of a tenant that does not exist leave nothing", async () => {
+  it("leave nothing if the tenant does not exist", async () => {
     const tenantId = newTenantId();
     let unknown = 0;
     const keys = new RefusedKeys({ ...ledger, onLost: () => {}, onUnknown: () => (unknown += 1) });
@@ -70,7 +70,7 @@ describe("refused keys", () => {
     expect(await refusalsOf(tenantId)).toHaveLength(1);
   });
 
-  it("of tenants that do not exist do not keep those of others from being noted", async () => {
+  it("are noted although other requests name tenants that do not exist", async () => {
     const tenantId = await ledger.newTenant();
     let lost = 0;
     let unknown = 0;

@@ -277,7 +277,7 @@ describe("a row that arrives late", () => {
     expect(await ledger.verify(tenantId)).toMatchObject({ rows: MADE, findings: [] });
   });
 
-  it("that is in flight keeps its minute open until it arrives", async () => {
+  it("keeps its minute open until it arrives", async () => {
     const tenantId = await ledger.newTenant();
     const minute = new Date(ledger.clock.time);
     const sql = await ledger.stored.owner.reserve();
@@ -306,7 +306,7 @@ describe("a row that arrives late", () => {
 });
 
 describe("sealing", () => {
-  it("by several servers at once writes each seal once", async () => {
+  it("writes each seal once if several servers seal at once", async () => {
     const tenantId = await ledger.newTenant();
     for (let round = 0; round < 5; round += 1) {
       later(1);
@@ -323,7 +323,7 @@ describe("sealing", () => {
     expect((await ledger.verify(tenantId)).findings).toEqual([]);
   });
 
-  it("that crashed after closing the minute is completed later", async () => {
+  it("completes after a crash that followed the closing of the minute", async () => {
     const tenantId = await ledger.newTenant();
     const until = new Date(ledger.clock.time + MINUTE).toISOString();
     later(2);
@@ -332,7 +332,7 @@ describe("sealing", () => {
     expect(await sealsOf(tenantId)).toHaveLength(1);
   });
 
-  it("that crashed after sealing, before it forgot the minute, does nothing the next time", async () => {
+  it("does nothing after a crash between the seal and the deletion of the minute", async () => {
     const { tenantId, minute, at } = await sealedTenant();
     await ledger.tamper(tenantId, `insert into due values ('${tenantId}', 'log_seal', ${at(5)})`);
     expect(await ledger.runJob()).toEqual({ failed: [], broken: [] });

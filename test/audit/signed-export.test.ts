@@ -69,7 +69,7 @@ describe("a signed export", () => {
     expect((await ledger.verify(tenantId)).findings).toEqual([]);
   });
 
-  it("of a part of the log shows the entries before and after it", async () => {
+  it("shows the entries before and after it, if it covers a part of the log", async () => {
     const { tenantId, minute } = await sealedTenant();
     const file = await exported(tenantId, { since: new Date(minute(2).getTime() + 1), until: minute(3) });
     expect(linesOf(file).map((line) => /"kind":"([a-z]+)"/.exec(line)?.[1])).toEqual([
@@ -97,7 +97,7 @@ describe("a signed export", () => {
     expect(await verified(file, before)).toMatchObject({ state: "good", rows: 15, findings: [], reasons: [] });
   });
 
-  it("of a time without rows proves that there were none", async () => {
+  it("proves that a time without rows had none", async () => {
     const { tenantId, minute } = await sealedTenant();
     later(10);
     await ledger.log(tenantId, 1);

@@ -131,7 +131,7 @@ describe("a time-stamp authority", () => {
     });
   });
 
-  it("that fails is asked again later and reported, and delays nothing", async () => {
+  it("is asked again later after a failure, which is reported and delays nothing", async () => {
     await daysAgo(async () => {
       const tenantId = await ledger.newTenant();
       await seal(tenantId, 1);
@@ -155,7 +155,7 @@ describe("a time-stamp authority", () => {
   it.each([
     ["no time stamp", Buffer.from("<html>"), "the reply is not one of RFC 3161"],
     ["a refusal", Buffer.from("30053003020102", "hex"), "the authority refuses"],
-  ])("that responds with %s has failed", async (_, body, reason) => {
+  ])("has failed if it responds with %s", async (_, body, reason) => {
     await daysAgo(async () => {
       await seal(await ledger.newTenant(), 1);
       authority.fail = (response) => void response.end(body);
@@ -166,7 +166,7 @@ describe("a time-stamp authority", () => {
     });
   });
 
-  it("that does not respond is left alone when the server stops", async () => {
+  it("is left alone if the server stops before it responds", async () => {
     await daysAgo(async () => {
       await seal(await ledger.newTenant(), 1);
       const stopping = new AbortController();
@@ -205,7 +205,7 @@ describe("an auditor detects", () => {
     });
   });
 
-  it("that stamps are missing, where they ask for them", async () => {
+  it("missing stamps, if they ask for stamps", async () => {
     const tenantId = await ledger.newTenant();
     const start = ledger.clock.time;
     await seal(tenantId, 1);

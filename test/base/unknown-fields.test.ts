@@ -22,7 +22,7 @@ describe("unknown fields", () => {
     ["Data", "data"],
     ["dta", "data"],
     ["dataa", "data"],
-  ])("that are misspellings of a known one are reported as such: %s", (name, meant) => {
+  ])("are reported as misspellings of a known one: %s", (name, meant) => {
     const expected = Math.min(name.length, meant.length) < 4 ? [] : [[name, `is not known; ${meant} is`]];
     expect(objected({ [name]: 1 })).toEqual(expected);
   });
@@ -38,7 +38,7 @@ describe("unknown fields", () => {
     "__proto__",
     "constructor",
     "",
-  ])("that may come from a newer client are ignored: %s", (name) => {
+  ])("are ignored if they may come from a newer client: %s", (name) => {
     const object = JSON.parse(`{${JSON.stringify(name)}:1}`);
     expect(unknownFieldFaults(object, names)).toEqual(name === "ID" ? [["ID", "is not known; id is"]] : []);
   });
@@ -47,11 +47,11 @@ describe("unknown fields", () => {
     expect(objected({ container: "/a/", containers: ["/a/"] })).toEqual([]);
   });
 
-  it.each([[1], ["x"], [true], [[0]], [{ a: 1 }]])("that are not supported are rejected: %j", (value) => {
+  it.each([[1], ["x"], [true], [[0]], [{ a: 1 }]])("are rejected if they are not supported: %j", (value) => {
     expect(objected({ encrypted: value })).toEqual([["encrypted", "is not served: send it as it is"]]);
   });
 
-  it.each([[null], [""], [false], [[]], [{}]])("that are not supported but empty are ignored: %j", (value) => {
+  it.each([[null], [""], [false], [[]], [{}]])("are ignored if they are not supported but empty: %j", (value) => {
     expect(objected({ encrypted: value })).toEqual([]);
   });
 

@@ -45,7 +45,7 @@ describe("differenceOf", () => {
     ["an unknown commit", { version: "1.0.0" }, undefined],
     ["another build", { version: "1.0.0", commit: "b" }, "different builds of version 1.0.0"],
     ["another version", { version: "1.1.0", commit: "a" }, "version 1.0.0, and the server is version 1.1.0"],
-  ])("of %s", (_, server, words) => {
+  ])("compares with the server's version: %s", (_, server, words) => {
     const difference = differenceOf({ version: "1.0.0", commit: "a" }, server);
     if (words === undefined) expect(difference).toBeUndefined();
     else expect(difference).toContain(words);

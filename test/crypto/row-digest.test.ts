@@ -32,19 +32,19 @@ function treeHash(leaves: readonly Buffer[]): Buffer {
 
 // Stored seals depend on these values: they must never change.
 describe("the digest over the rows of a minute", () => {
-  it("of layout 1 has the recorded values", () => {
+  it("has the recorded values in layout 1", () => {
     expect(digestOf(1, [])).toBe("35bf62a01f535de276fe9a91d40d732561a96218251587a58a9b3dcf1db2117d");
     expect(digestOf(1, [row(1)])).toBe("8605db7f940bde0bddcae83c9545e420472b1d31d58c31a14aa8f0c7cff139f5");
     expect(digestOf(1, [1, 2, 3].map(row))).toBe("915db608a4e3a036cbaf6a13bd82b69d9f30ad1f16e26f3054458c0499c4cb7c");
   });
 
-  it("of layout 2 has the recorded values", () => {
+  it("has the recorded values in layout 2", () => {
     expect(digestOf(2, [])).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     expect(digestOf(2, [row(1)])).toBe("8fa26c39c0ca34baae8038bd0f41d59df2e5833643dfcb02a0e1edb0fdd30683");
     expect(digestOf(2, [1, 2, 3].map(row))).toBe("fb0436c82549e1c5d18521bfb1b4c60dca6078646a82f5263fc832aced33ffaf");
   });
 
-  it("of layout 2 is the root of the tree of RFC 9162, for every number of rows", () => {
+  it("is the root of the tree of RFC 9162 in layout 2, for every number of rows", () => {
     for (let count = 0; count <= 70; count += 1) {
       const rows = Array.from({ length: count }, (_, index) => row(index));
       const leaves = rows.map((cells) => rowLeaf(TENANT, cells));

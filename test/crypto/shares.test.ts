@@ -47,7 +47,7 @@ describe("shares of a root key", () => {
     );
   });
 
-  it("of another key, or of another split of the same key, do not fit", async () => {
+  it("do not fit if they belong to another key, or to another split of the same key", async () => {
     const key = newKey();
     const [mine, other] = [
       await splitRootKey(key, { shares: 2, threshold: 2 }),

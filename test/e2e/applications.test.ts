@@ -216,7 +216,7 @@ describe("applications", () => {
     });
   });
 
-  it("of type management may hold every permission of their kind, and use it", async () => {
+  it("may hold every permission of their kind, and use it, if their type is management", async () => {
     const listed = await tenant.manage("GET", "/permissions?application_type=management");
     const permissions = listed.body.map(({ type }: { type: string }) => type);
     const manager = await tenant.application({ type: "management", permissions });

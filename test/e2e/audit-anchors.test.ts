@@ -150,7 +150,7 @@ describe("audit verify finds, without an earlier answer,", () => {
     expect(new Set((await verify()).kinds(tenant(0)))).toEqual(new Set(["rows_missing"]));
   });
 
-  it("that the vault's own chain was truncated, and lets an operator restart it", async () => {
+  it("a truncated chain of the vault's own log, and lets an operator restart it", async () => {
     const before = await verify();
     await asOwner("delete from audit_seals where kind = 'attestation'");
     const { code, answer } = await verify();

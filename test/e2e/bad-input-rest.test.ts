@@ -234,7 +234,7 @@ describe("a REST body in other places", () => {
     expect(brief(answer)).toEqual({ status: 400, code: "validation_failed", fields });
   });
 
-  it("of a tokenize request with more than 100 values stores nothing", async () => {
+  it("stores nothing if a tokenize request has more than 100 values", async () => {
     const answer = await leavingNothing(() =>
       backEnd("POST", "/tokenize", { body: Array.from({ length: 101 }, (_, index) => index) }),
     );

@@ -126,7 +126,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     expect(failure.fields).toHaveLength(1);
   });
 
-  it("that is too large is rejected as such, and the connection stays usable", async () => {
+  it("is rejected as too large, and the connection stays usable, if that is its fault", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const large = { type: "token", data: toValue("x".repeat(6 * 1024 * 1024)) };
     const failure = await leavingNothing(() => failureOf(tokens.createToken(large)));
@@ -318,7 +318,7 @@ describe("the framing of a message", () => {
     expect(failure).toMatchObject({ code: "Unimplemented" });
   });
 
-  it("that claims to be compressed and is not is rejected", async () => {
+  it("is rejected if it claims to be compressed and is not", async () => {
     const failure = await leavingNothing(() =>
       refusalOf("Connect JSON", "{}", { headers: { "content-encoding": "gzip" } }),
     );

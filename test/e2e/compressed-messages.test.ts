@@ -72,7 +72,7 @@ describe.each([
     ["64 KB and more", 70_000],
     ["a megabyte", MB],
     ["5 MB", LARGEST],
-  ])("of %s are served to a session, whether they compress well or not", async (_, size) => {
+  ])("are served to a session at %s, whether they compress well or not", async (_, size) => {
     expect(await createToken(sessionKey, packed("x".repeat(size)), protocol)).toBe(success);
     expect(await createToken(sessionKey, packed(incompressible(size)), protocol)).toBe(success);
     await expect.poll(free).toBe(freeMemory);

@@ -96,7 +96,7 @@ describe("with origins configured, a page", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it.each([SHOP, "http://localhost:3000"])("of %s is allowed", async (origin) => {
+  it.each([SHOP, "http://localhost:3000"])("may be at %s", async (origin) => {
     const before = await preflight(client, "/tokens", origin, "POST", "bt-api-key");
     const answer = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
     for (const { headers } of [before, answer]) {
@@ -113,7 +113,7 @@ describe("with origins configured, a page", () => {
     "https://shop.example.com.evil.test",
     "https://shop.example.com:8443",
     "HTTPS://SHOP.EXAMPLE.COM",
-  ])("of %s is not allowed", async (origin) => {
+  ])("may not be at %s", async (origin) => {
     const before = await preflight(client, "/tokens", origin, "POST", "bt-api-key");
     const answer = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
     for (const { headers } of [before, answer]) {

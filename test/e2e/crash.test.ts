@@ -41,7 +41,7 @@ describe("with its embedded database, a vault", () => {
     return Number(readFileSync(join(directory, "data", "pg18", "data", "postmaster.pid"), "utf8").split("\n")[0]);
   }
 
-  it("that is killed under load repeatedly keeps all acknowledged work and nothing partial", async () => {
+  it("keeps all acknowledged work and nothing partial when it is killed under load repeatedly", async () => {
     for (let round = 0; round < 3; round += 1) {
       await underLoad(load, server, key, 150, () => server.stop("SIGKILL"));
       expect(load.unacknowledged.length, "requests that were under way").toBeGreaterThan(0);

@@ -63,7 +63,7 @@ describe("creating a token", () => {
     expect(JSON.stringify(read.body.data)).toBe('{"__proto__":{"admin":true},"list":[{"__proto__":1}]}');
   });
 
-  describe("of type card", () => {
+  describe("with the type card", () => {
     const number = "5555555555554444";
     const data = { number, expiration_month: 7, expiration_year: 2031, cvc: "042" };
     const masked = { number: "XXXXXXXXXXXX4444", expiration_month: 7, expiration_year: 2031 };
@@ -147,7 +147,7 @@ describe("creating a token", () => {
     });
   });
 
-  describe("of type bank", () => {
+  describe("with the type bank", () => {
     const data = { routing_number: "021000021", account_number: "1234567890" };
     const masked = { routing_number: "021000021", account_number: "XXXXXX7890" };
 
@@ -194,7 +194,7 @@ describe("creating a token", () => {
     ["us_bank_routing_number", "021000021", "XXXXX0021", "/bank/low/"],
     ["social_security_number", "123-45-6789", "XXX-XX-6789", "/pii/high/"],
     ["employer_id_number", "12-3456789", "XX-XXX6789", "/pii/high/"],
-  ])("of type %s masks all but the last four", async (type, data, masked, container) => {
+  ])("masks all but the last four of type %s", async (type, data, masked, container) => {
     const { status, body } = await clerk("POST", "/tokens", { body: { type, data } });
     expect({ status, data: body.data, containers: body.containers }).toEqual({
       status: 201,

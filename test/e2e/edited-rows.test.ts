@@ -130,7 +130,7 @@ describe("a session", () => {
     expect((await strong.session("GET", `/tokens/${token}`)).status).toBe(200);
   });
 
-  it("that another session's nonce was moved to is not authorized", async () => {
+  it("is not authorized if another session's nonce was moved to it", async () => {
     const [mine, theirs] = [await open(), await open()];
     await edit(`
       with taken as (delete from sessions ${ofPage(theirs.page)} returning nonce_hash)
@@ -221,7 +221,7 @@ describe("other stored data of a tenant", () => {
 });
 
 describe("an invitation", () => {
-  it.each(["OWNER", "ADMIN"])("that was changed to the role %s makes no member", async (role) => {
+  it.each(["OWNER", "ADMIN"])("makes no member if its role was changed to %s", async (role) => {
     const email = `invited-${role.toLowerCase()}-${tenant.id.slice(-12)}@example.com`;
     const invited = { body: { email, role: "DEVELOPER" } };
     const { body } = await tenant.manage("POST", "/tenants/self/invitations", invited);

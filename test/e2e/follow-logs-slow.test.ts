@@ -90,7 +90,7 @@ describe("a stream's request", () => {
     },
   );
 
-  it.each(["json", "proto"])("that is unreadable is refused over Connect in %s", async (codec) => {
+  it.each(["json", "proto"])("is refused over Connect in %s if it is unreadable", async (codec) => {
     const response = await fetch(`${tenant.url}/${METHOD}`, {
       method: "POST",
       headers: { "content-type": `application/connect+${codec}`, "bt-api-key": tenant.managementKey },

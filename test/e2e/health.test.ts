@@ -87,7 +87,7 @@ describe("the health of the server", () => {
     }
   });
 
-  it("of a service that does not exist is unknown to a watcher", async () => {
+  it("is unknown to a watcher for a service that does not exist", async () => {
     const stop = new AbortController();
     const health = rpcClient(Health, "gRPC", { url: server.url });
     for await (const { status } of health.watch({ service: "cloakroom.v1.Nope" }, { signal: stop.signal })) {

@@ -158,7 +158,7 @@ describe("a replayed token", () => {
     expect(again.body).not.toHaveProperty("data");
   });
 
-  it("that was deduplicated onto an older one is shown as reading it would show it", async () => {
+  it("is shown as a read would show it, if it was deduplicated onto an older one", async () => {
     const owner = await revealing();
     const clerk = await tenant.application({
       type: "private",
@@ -177,7 +177,7 @@ describe("a replayed token", () => {
     expect(again.body).not.toHaveProperty("data");
   });
 
-  it("of a PATCH is masked or redacted by the permission to change it, and refused without that", async () => {
+  it("is masked or redacted by the permission to change it after a PATCH, and refused without that", async () => {
     const application = await revealing();
     const { id } = (await application("POST", "/tokens", { body: CARD })).body;
     const key = newKey();
@@ -199,7 +199,7 @@ describe("a replayed token", () => {
     expect((await logOf(id)).slice(0, 6)).toEqual(["replay", "delete", "refuse", "replay", "replay", "update"]);
   });
 
-  it("of tokenize is read again wherever it appears in the response", async () => {
+  it("is read again wherever it appears in the response to tokenize", async () => {
     const application = await revealing();
     const key = newKey();
     const body = { people: [{ card: CARD, name: "Ada" }], none: null, _extras: { deduplicated: "x" }, empty: {} };
@@ -272,7 +272,7 @@ describe("a replayed token", () => {
 });
 
 describe("a secret that was shown once", () => {
-  it("of a new application's key is replayed only to the key that created it", async () => {
+  it("is replayed only to the key that created the application", async () => {
     const { body: maker } = await tenant.manage("POST", "/applications", {
       body: { name: "M", type: "management", permissions: ["application:create", "application:read"] },
     });
@@ -291,7 +291,7 @@ describe("a secret that was shown once", () => {
     expect(await logOf(first.body.id)).toEqual(["replay", "replay", "replay", "create"]);
   });
 
-  it("of a key is replayed only to the key that created it", async () => {
+  it("is replayed only to the key that created it, if it is a key", async () => {
     const target = await tenant.application({ type: "private", permissions: ["token:read"] });
     const { body: managing } = await tenant.manage("GET", "/applications/key");
     const other = await secondKeyOf(Object.assign(tenant.manage, { id: String(managing.id), key: "" }));
@@ -304,7 +304,7 @@ describe("a secret that was shown once", () => {
     expect((await other("POST", path, withKey(key))).body).not.toHaveProperty("key");
   });
 
-  it("of a session is refused to another key of the application", async () => {
+  it("is refused to another key of the application if it is a session's", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const other = await secondKeyOf(page);
     const key = newKey();

@@ -233,7 +233,7 @@ describe("a request with an idempotency key", () => {
     expect(await twice("PATCH", `/tokens/${id}`, patch)).toMatchObject({ data: shown });
   });
 
-  it("that fails is not stored: the key can be used for another attempt", async () => {
+  it("is not stored if it fails: the key can be used for another attempt", async () => {
     const key = newKey();
     const wrong = [
       await backEnd("POST", "/tokens", withKey(key, { body: { type: "nope", data: 1 } })),
@@ -274,7 +274,7 @@ describe("a request with an idempotency key", () => {
     expect(late).toMatchObject({ status: 400, body: { errors: { expires_at: [expect.any(String)] } } });
   });
 
-  it("that is refused is not stored: it works once the permission is there", async () => {
+  it("is not stored if it is refused: it works once the permission is there", async () => {
     const client = await tenant.application({ type: "private", permissions: ["token:read"] });
     const key = newKey();
     const create = () => client("POST", "/tokens", withKey(key, { body: { type: "token", data: 1 } }));

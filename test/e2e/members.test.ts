@@ -109,7 +109,7 @@ describe("a role", () => {
     expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([400, ["role"]]);
   });
 
-  it("of the owner cannot be changed", async () => {
+  it("cannot be changed if it is the owner's", async () => {
     expect(await put(owner.id, { role: "ADMIN" })).toMatchObject({ status: 422, body: { code: "unprocessable" } });
     expect(await put(owner.id, { role: "OWNER" })).toMatchObject({ status: 200, body: { role: "OWNER" } });
     expect((await put(UNKNOWN_ID, { role: "ADMIN" })).status).toBe(404);

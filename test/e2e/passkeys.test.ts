@@ -144,7 +144,7 @@ describe("a proof", () => {
     expect((await callPasskeys(browser, "FinishPasskeySignIn", proof)).status).toBe(403);
   });
 
-  it("of another member, in another browser, or for another purpose is refused", async () => {
+  it("is refused if it is another member's, another browser's, or for another purpose", async () => {
     const one = await memberWithPasskey();
     const other = await memberWithPasskey();
     const browser = await waiting(one.email);
@@ -162,7 +162,7 @@ describe("a proof", () => {
   });
 
   it.each(["", "{}", "null", "[]", '{"id":"a","type":"public-key","response":{}}', "x".repeat(12_001)])(
-    "of the form %.40s is a 400 that names the credential",
+    "is a 400 that names the credential, if its form is %.40s",
     async (credential) => {
       const { browser } = await memberWithPasskey();
       const { body } = await callPasskeys(browser, "BeginPasskeyCheck");
@@ -214,7 +214,7 @@ describe("a registration", () => {
     expect((await browser.call(WHO)).body.hasPasskey).toBeUndefined();
   });
 
-  it("of a first passkey needs a sign-in of the last ten minutes: a switch of tenants does not renew it", async () => {
+  it("needs a sign-in of the last ten minutes if it is the first: a switch of tenants does not renew it", async () => {
     const email = await member();
     const browser = await signedIn(tenant.id, email);
     const [name = ""] = [...browser.cookies.keys()].filter((cookie) => cookie.includes("sign-in"));
@@ -247,7 +247,7 @@ describe("passkeys that are lost", () => {
     expect(await messagesOf("passkey")).toContain("Passkey deleted: reset");
   });
 
-  it("of the OWNER are not reset by others", async () => {
+  it("are not reset by others if they are the OWNER's", async () => {
     const admin = await memberWithPasskey();
     const { body } = await tenant.manage("GET", "/tenants/self/owner");
     expect((await callPasskeys(admin.browser, "ResetPasskeys", { memberId: body.id })).status).toBe(403);

@@ -51,7 +51,7 @@ describe("paths", () => {
     ["POST", "/cloakroom.v1.TokenService/Nope"],
     ["POST", "/cloakroom.v1.NopeService/GetToken"],
     ["POST", "/cloakroom.v1.TokenService"],
-  ])("that do not exist are 404, also without a key: %s %s", async (method, path) => {
+  ])("are 404 if they do not exist, also without a key: %s %s", async (method, path) => {
     for (const key of [backEnd.key, undefined]) {
       const { status, body, headers } = await backEnd(method, path, {
         key,
@@ -71,7 +71,7 @@ describe("paths", () => {
     ["PUT", "/tokens/abc", ["GET", "DELETE"]],
     ["PATCH", "/applications/01890000-0000-7000-8000-000000000000", ["GET", "PUT", "DELETE"]],
     ["PUT", "/applications/01890000-0000-7000-8000-000000000000/keys", ["POST", "GET"]],
-  ])("that support other methods are 405 and list them: %s %s", async (method, path, methods) => {
+  ])("are 405 with a list if they support other methods: %s %s", async (method, path, methods) => {
     const answer = await backEnd(method, path, method === "GET" ? {} : { raw: "{" });
     expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed", status: 405 } });
     const allowed = answer.headers.get("allow")?.split(", ") ?? [];
@@ -80,7 +80,7 @@ describe("paths", () => {
     for (const one of allowed) expect(answer.body.detail).toContain(one);
   });
 
-  it.each(["TRACE", "QUERY", "PROPFIND"])("that exist answer %s like any other method", async (method) => {
+  it.each(["TRACE", "QUERY", "PROPFIND"])("answer %s like any other method if they exist", async (method) => {
     // fetch refuses to send TRACE.
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${inject("serverUrl")}/tokens`, { method }, resolve);
@@ -90,7 +90,7 @@ describe("paths", () => {
     expect(JSON.parse(await text(answer))).toMatchObject({ code: "method_not_allowed" });
   });
 
-  it("of RPC methods accept POST only", async () => {
+  it("accept POST only if they are RPC methods", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       const answer = await backEnd(method, "/cloakroom.v1.TokenService/GetToken");
       expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed" } });
@@ -98,7 +98,7 @@ describe("paths", () => {
     }
   });
 
-  it("of RPC methods accept the content types of RPC only", async () => {
+  it("accept the content types of RPC only if they are RPC methods", async () => {
     for (const type of [
       "text/plain",
       "application/xml",
@@ -129,7 +129,7 @@ describe("paths", () => {
     expect(await tenant.manage(method, `${path}/?${query}`)).toMatchObject({ status: 200 });
   });
 
-  it("of operations with a body may end in a slash too", async () => {
+  it("may end in a slash if their operation has a body", async () => {
     const created = await backEnd("POST", "/tokens/", { body: { type: "token", data: "x" } });
     expect(created.status).toBe(201);
     expect(await backEnd("GET", `/tokens/${created.body.id}/`)).toMatchObject({ status: 200, body: { data: "x" } });

@@ -102,7 +102,7 @@ describe("a payment that the buyer must approve", () => {
     });
   });
 
-  it("that was approved too late is looked up when the buyer returns, and is not approved", async () => {
+  it("is looked up when the buyer returns after a late approval, and is not approved", async () => {
     const short = await openShop([{ key: "approval_ttl_s", value: "1" }], shop.tenant);
     const { body } = await short.pay({ amount: 600010, intent: "capture" });
     await short.until(body.id, "authorization_failed");
@@ -125,7 +125,7 @@ describe("a webhook", () => {
     });
   };
 
-  it("that is signed triggers a look-up, and a repetition changes nothing more", async () => {
+  it("triggers a look-up if it is signed; a repetition changes nothing more", async () => {
     const { body } = await shop.pay({}, CHALLENGED);
     const event = { id: "evt-1", payment: body.connection_transaction_id };
     expect((await post(event)).status).toBe(200);

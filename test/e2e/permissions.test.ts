@@ -40,25 +40,22 @@ describe("permissions", () => {
     }
   });
 
-  it.each(["private", "public", "management"])(
-    "of a type are those that a %s application can be given",
-    async (type) => {
-      const all = await list();
-      const ofType = await list(`?application_type=${type}`);
-      expect(ofType).toEqual(all.filter(({ application_types }) => application_types.includes(type)));
-      const permissions = ofType.map((permission) => permission.type);
-      const made = await tenant.manage("POST", "/applications", { body: { name: "All", type, permissions } });
-      expect(made).toMatchObject({ status: 201, body: { permissions } });
-      const others = all.map((permission) => permission.type).filter((permission) => !permissions.includes(permission));
-      const refused = await tenant.manage("POST", "/applications", {
-        body: { name: "None", type, permissions: others },
-      });
-      expect(refused.status).toBe(400);
-      expect(Object.keys(refused.body.errors)).toHaveLength(others.length);
-    },
-  );
+  it.each(["private", "public", "management"])("are those that a %s application can be given", async (type) => {
+    const all = await list();
+    const ofType = await list(`?application_type=${type}`);
+    expect(ofType).toEqual(all.filter(({ application_types }) => application_types.includes(type)));
+    const permissions = ofType.map((permission) => permission.type);
+    const made = await tenant.manage("POST", "/applications", { body: { name: "All", type, permissions } });
+    expect(made).toMatchObject({ status: 201, body: { permissions } });
+    const others = all.map((permission) => permission.type).filter((permission) => !permissions.includes(permission));
+    const refused = await tenant.manage("POST", "/applications", {
+      body: { name: "None", type, permissions: others },
+    });
+    expect(refused.status).toBe(400);
+    expect(Object.keys(refused.body.errors)).toHaveLength(others.length);
+  });
 
-  it("of an unknown type are rejected", async () => {
+  it("are rejected for an unknown type", async () => {
     const { status, body } = await tenant.manage("GET", "/permissions?application_type=admin");
     expect({ status, fields: Object.keys(body.errors) }).toEqual({ status: 400, fields: ["application_type"] });
   });

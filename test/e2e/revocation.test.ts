@@ -34,7 +34,7 @@ describe("a permission that is revoked", () => {
   ];
   const statuses = (client: RestClient) => Promise.all(uses(client).map(async (use) => (await use()).status));
 
-  it("by deleting the key is gone at once", async () => {
+  it("is gone at once after the key is deleted", async () => {
     const client = await holder();
     expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
     const keyId = await keyOf(client.id);
@@ -42,7 +42,7 @@ describe("a permission that is revoked", () => {
     expect(await statuses(client)).toEqual([401, 401, 401, 401, 401]);
   });
 
-  it("by deleting the key is gone at once over gRPC too", async () => {
+  it("is gone at once over gRPC after the key is deleted", async () => {
     const { id, key } = await holder();
     const tokens = rpcClient(TokenService, "gRPC", { key });
     expect(await tokens.getToken({ id: tokenId })).toMatchObject({ id: tokenId });
@@ -51,7 +51,7 @@ describe("a permission that is revoked", () => {
     expect(await failureOf(tokens.getToken({ id: tokenId }))).toMatchObject({ code: "Unauthenticated" });
   });
 
-  it("by deleting the key does not affect the application's other keys", async () => {
+  it("stays with the application's other keys after one is deleted", async () => {
     const client = await holder();
     const { body } = await tenant.manage("POST", `/applications/${client.id}/keys`);
     const second = restClient(tenant.url, body.key);
@@ -61,7 +61,7 @@ describe("a permission that is revoked", () => {
     expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
   });
 
-  it("by regenerating the key is gone at once, and the new key works", async () => {
+  it("is gone at once after the key is regenerated, and the new key works", async () => {
     const client = await holder();
     const old = await statuses(client);
     const { status, body } = await tenant.manage("POST", `/applications/${client.id}/regenerate`);
@@ -70,7 +70,7 @@ describe("a permission that is revoked", () => {
     expect(await statuses(restClient(tenant.url, body.key))).toEqual(old);
   });
 
-  it("by deleting the application is gone at once, with all of its keys", async () => {
+  it("is gone at once after the application is deleted, with all of its keys", async () => {
     const client = await holder();
     const second = restClient(tenant.url, (await tenant.manage("POST", `/applications/${client.id}/keys`)).body.key);
     expect(await statuses(client)).toEqual(await statuses(second));
@@ -79,7 +79,7 @@ describe("a permission that is revoked", () => {
     expect(await statuses(second)).toEqual([401, 401, 401, 401, 401]);
   });
 
-  it("by changing rules and permissions is gone at once, and a granted one works at once", async () => {
+  it("is gone at once after rules and permissions change, and a granted one works at once", async () => {
     const client = await holder();
     expect(await statuses(client)).toEqual([200, 201, 200, 200, 200]);
     const put = (body: object) =>
@@ -94,7 +94,7 @@ describe("a permission that is revoked", () => {
     expect((await client("GET", `/tokens/${tokenId}`)).body.data).toBe("x");
   });
 
-  it("of a management application is gone at once", async () => {
+  it("is gone at once from a management application", async () => {
     const manager = await tenant.application({
       type: "management",
       permissions: ["log:read", "tenant:read", "application:read"],
@@ -115,7 +115,7 @@ describe("a permission that is revoked", () => {
     expect(await manager("GET", "/applications")).toMatchObject({ status: 401 });
   });
 
-  it("by a setting is gone at once: nothing is deduplicated after it is switched off", async () => {
+  it("is gone at once after a setting changes: nothing is deduplicated after it is switched off", async () => {
     const own = await newTenant();
     const backEnd = await own.backEnd();
     const set = (deduplicate_tokens: string) =>

@@ -121,7 +121,7 @@ describe("people do not go around their role", () => {
     ["a rule that reveals", { type: "private", rules: [RULE] }],
     ["token:use", { type: "private", permissions: ["token:use"] }],
     ["management", { type: "management", permissions: ["application:create"] }],
-  ])("by an application with %s", async (_, definition) => {
+  ])("with an application with %s", async (_, definition) => {
     for (const role of ["OWNER", "ADMIN", "DEVELOPER"] as const) {
       const { status, body } = await as(role).call("ApplicationService/CreateApplication", {
         name: "A",
@@ -134,7 +134,7 @@ describe("people do not go around their role", () => {
     expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);
   });
 
-  it("by an application that may write the mask by which it then reads", async () => {
+  it("with an application that may write the mask by which it then reads", async () => {
     const rights = [
       { permissions: ["token:read", "token:update"] },
       { rules: [{ priority: 1, container: "/", transform: "mask", permissions: ["token:read", "token:update"] }] },
@@ -163,7 +163,7 @@ describe("people do not go around their role", () => {
     }
   });
 
-  it("by a new key, a proxy, a reactor or a formula of an application that sees values", async () => {
+  it("with a new key, a proxy, a reactor or a formula of an application that sees values", async () => {
     const strong = await tenant.backEnd();
     const application = { id: strong.id };
     const { body: reactor } = await tenant.manage("POST", "/reactors", {
@@ -207,7 +207,7 @@ describe("people do not go around their role", () => {
     expect((await as("DEVELOPER").call("ProxyService/CreateProxy", own)).status).toBe(200);
   });
 
-  it("by deleting what others created, as a DEVELOPER", async () => {
+  it("as DEVELOPERs who delete what others created", async () => {
     const { body: proxy } = await tenant.manage("POST", "/proxies", {
       body: { name: "P", destination_url: "https://example.com", configuration: { API_KEY: "partner-secret" } },
     });
@@ -227,7 +227,7 @@ describe("people do not go around their role", () => {
     expect((await as("ADMIN").call("ProxyService/DeleteProxy", { id: proxy.id })).status).toBe(200);
   });
 
-  it("by changing what others created, as a DEVELOPER", async () => {
+  it("as DEVELOPERs who change what others created", async () => {
     const code = "module.exports = async () => ({ raw: 1 });";
     const permissions = ["token:create"];
     const make = async (path: string, body: object) => (await tenant.manage("POST", path, { body })).body.id;
@@ -264,7 +264,7 @@ describe("people do not go around their role", () => {
     }
   });
 
-  it("by changing themselves or the OWNER", async () => {
+  it("when they change themselves or the OWNER", async () => {
     const { body: admin } = await as("ADMIN").call("SignInService/WhoAmI");
     const { body: owner } = await as("OWNER").call("SignInService/WhoAmI");
     const change = (id: string, role: string) => as("ADMIN").call("MemberService/UpdateMember", { id, role });

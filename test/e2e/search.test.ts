@@ -248,7 +248,7 @@ describe("a search", () => {
     expect([status, body.errors?.query?.[0]]).toEqual([400, expect.stringContaining("more than 64 alternatives")]);
   });
 
-  it("by cursor supports AND only", async () => {
+  it("supports AND only if it is by cursor", async () => {
     for (const query of [
       "type:card OR type:token",
       "NOT type:card",

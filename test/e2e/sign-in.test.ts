@@ -207,7 +207,7 @@ describe("a sign-in", () => {
     expect(await logOf("sign_in")).toContain("Sign-In deleted");
   });
 
-  it("of others is listed and ended by OWNER and ADMIN only, and the OWNER's by the OWNER only", async () => {
+  it("is listed and ended for others by OWNER and ADMIN only, and the OWNER's by the OWNER only", async () => {
     const [admin, developer] = [await member("ADMIN"), await member("DEVELOPER")];
     const [ownersBrowser, admins, developers] = await Promise.all(
       ["owner@example.com", admin, developer].map((email) => signedIn(tenant.id, email)),

@@ -92,7 +92,7 @@ describe("a 3DS session", () => {
     expect(again.body.errors.three_d_session_id[0]).toContain("has not been used");
   });
 
-  it("that failed serves no payment", async () => {
+  it("serves no payment after it failed", async () => {
     const { id, token } = await session("4000000000000002");
     expect((await authenticate(id)).body.authentication_status).toBe("rejected");
     expect(Object.keys((await shop.pay({ token, three_d_session_id: id })).body.errors)).toEqual([

@@ -157,7 +157,7 @@ describe("an access rule", () => {
     expect(await backEnd("GET", `/tokens/${id}`)).toMatchObject({ status: 200 });
   });
 
-  it("of a public application allows creating, and seeing masks at most", async () => {
+  it("allows a public application to create, and to see masks at most", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const created = await page("POST", "/tokens", { body: { type: "card", data } });
     expect(created).toMatchObject({ status: 201, body: { data: masked } });

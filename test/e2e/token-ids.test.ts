@@ -99,7 +99,7 @@ describe("the id of a token", () => {
     },
   );
 
-  it("of a deleted token finds nothing, and cannot be deleted again", async () => {
+  it("finds nothing after the token is deleted, and cannot be deleted again", async () => {
     const { body } = await backEnd("POST", "/tokens", { body: { type: "token", data: 1 } });
     const path = `/tokens/${body.id}`;
     const deleted = await backEnd("DELETE", path);

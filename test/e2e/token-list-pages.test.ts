@@ -187,7 +187,7 @@ describe("pages of tokens", () => {
     await areAsExpected();
   });
 
-  it("of tokens requested by id have the same order", async () => {
+  it("have the same order if the tokens are requested by id", async () => {
     const [seen] = callers;
     if (!seen) throw new Error("no page was requested");
     const short = made.filter(({ id }) => id.length < 10);

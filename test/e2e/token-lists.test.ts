@@ -126,7 +126,7 @@ describe("lists and searches of tokens", () => {
     ["size=0", "size"],
     ["size=101", "size"],
     ["size=1.5", "size"],
-  ])("by %s are rejected, naming it", async (query, field) => {
+  ])("reject %s, naming it", async (query, field) => {
     for (const path of ["/tokens", field === "size" ? "/v2/tokens" : "/tokens"]) {
       const { status, body } = await backEnd("GET", `${path}?${query}`);
       expect({ status, fields: Object.keys(body.errors ?? {}) }).toEqual({ status: 400, fields: [field] });
@@ -189,14 +189,14 @@ describe("lists and searches of tokens", () => {
     ["metadata.Group=Blue+Whales", [0, 1, 2, 3, 4]],
     ["metadata.Group=blue+whales", []],
     ["container=/se/", []],
-  ])("by cursor filter by %s", async (query, numbers) => {
+  ])("filter by %s with a cursor", async (query, numbers) => {
     const answer = await cursorList(query);
     expect(answer.status).toBe(200);
     expect(idsOf(answer)).toEqual(whales.filter((_id, index) => numbers.includes(4 - index)));
     expect(answer.body.pagination).toEqual({ page_size: 20 });
   });
 
-  it("by cursor filter by fingerprint and by type", async () => {
+  it("filter by fingerprint and by type with a cursor", async () => {
     expect(idsOf(await cursorList(`fingerprint=${fingerprint}`))).toEqual([card]);
     expect(idsOf(await cursorList("type=card&container=/pci/"))).toEqual([card]);
     expect(idsOf(await cursorSearch({ query: `fingerprint:${fingerprint}` }))).toEqual([card]);
@@ -221,7 +221,7 @@ describe("lists and searches of tokens", () => {
     ["POST", "", { query: "id:x" }, "query"],
     ["POST", "", { query: "container:pci" }, "query"],
     ["POST", "", { query: "fingerprint:x" }, "query"],
-  ])("by cursor: %s %s %j is a 400", async (verb, query, body, field) => {
+  ])("with a cursor reject %s %s %j", async (verb, query, body, field) => {
     const path = verb === "GET" ? `/v2/tokens?${query}` : "/v2/tokens/search";
     const answer = await backEnd(verb, path, { body });
     expect({ status: answer.status, fields: Object.keys(answer.body.errors ?? {}) }).toEqual({
@@ -230,7 +230,7 @@ describe("lists and searches of tokens", () => {
     });
   });
 
-  it("by cursor continue after tokens with the longest possible ids", async () => {
+  it("continue after tokens with the longest possible ids with a cursor", async () => {
     const ids = ["x", "\u{1F40B}"].map((character) => character.repeat(400));
     for (const id of ids) {
       const body = { id, type: "token", data: "x", containers: ["/long/"] };
@@ -248,7 +248,7 @@ describe("lists and searches of tokens", () => {
     for (const id of ids) expect((await backEnd("DELETE", `/tokens/${encodeURIComponent(id)}`)).status).toBe(204);
   });
 
-  it("by cursor continue where the last page ended, also past tokens created meanwhile", async () => {
+  it("continue where the last page ended with a cursor, also past tokens created meanwhile", async () => {
     const first = await cursorList("container=/sea/&size=2");
     expect(first.body.pagination).toEqual({
       page_size: 2,
@@ -285,7 +285,7 @@ describe("lists and searches of tokens", () => {
     }
   });
 
-  it("by cursor reject a container that no rule covers", async () => {
+  it("reject a container that no rule covers with a cursor", async () => {
     const rules = [{ priority: 1, container: "/sea/north/", transform: "mask", permissions: ["token:read"] }];
     const northerner = await tenant.application({ type: "private", rules });
     expect(idsOf(await cursorList("", northerner))).toEqual(whales.slice(3));

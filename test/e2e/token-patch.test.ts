@@ -44,7 +44,7 @@ describe("a patch", () => {
     [{ x: 1 }, { a: { bb: { ccc: null } } }, { x: 1, a: { bb: {} } }],
     ["a", ["c", "d"], ["c", "d"]],
     [{ ["__proto__"]: 1 }, { constructor: 2 }, { ["__proto__"]: 1, constructor: 2 }],
-  ])("of %j by %j gives %j", async (data, change, result) => {
+  ])("turns %j with %j into %j", async (data, change, result) => {
     const id = await make({ type: "token", data });
     expect((await patch(id, { data: change })).status).toBe(200);
     expect((await read(id)).data).toEqual(result);
@@ -202,7 +202,7 @@ describe("a patch", () => {
     ["nothing", {}],
     ["the same data", { data: { ...CARD } }],
     ["the same of everything", { metadata: { x: "1" }, containers: ["/PCI/"], data: {}, deduplicate_token: false }],
-  ])("of %s writes its log row and nothing else", async (_, change) => {
+  ])("writes its log row and nothing else: %s", async (_, change) => {
     const id = await make({ type: "card", data: CARD, metadata: { x: "1" }, containers: ["/pci/"] });
     const before = await read(id);
     expect(await patch(id, change)).toMatchObject({ status: 200, body: { ...before, data: before.mask } });
@@ -249,7 +249,7 @@ describe("a patch", () => {
     });
   });
 
-  it.each([null, [], "text", 5, true])("of %j is a 400 and leaves no row", async (change) => {
+  it.each([null, [], "text", 5, true])("is a 400 and leaves no row: %j", async (change) => {
     const id = await make({ type: "token", data: "x" });
     expect(await patch(id, change)).toMatchObject({ status: 400, body: { errors: { body: ["must be an object"] } } });
     expect(await logOf(id)).toEqual(["create"]);
@@ -287,7 +287,7 @@ describe("a patch", () => {
     expect(await patch(id, { data: { cvc: "12345" } })).toMatchObject({ status: 400 });
   });
 
-  it("of a missing token is a 404, whatever it contains", async () => {
+  it("is a 404 for a missing token, whatever it contains", async () => {
     expect(await patch("not-there", { data: "x" })).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 });

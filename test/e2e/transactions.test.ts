@@ -90,7 +90,7 @@ describe("an authorization", () => {
     ["4000000000000002", "authorization_declined", "issuer_decline", "05"],
     ["4000000000009995", "authorization_declined", "insufficient_funds", "51"],
     ["4000000000000119", "authorization_failed", "service_error", "96"],
-  ])("of %s is %s", async (number, status, code, response) => {
+  ])("with the number %s is %s", async (number, status, code, response) => {
     const { status: http, body } = await shop.pay({}, number);
     expect(http).toBe(201);
     expect(body).toMatchObject({ status, error_code: code, auth_response_code: response, intent_outcome: "failed" });
@@ -103,11 +103,11 @@ describe("an authorization", () => {
     [200012, "authorization_declined", "issuer_decline"],
     [300015, "authorization_failed", "service_rate_limit"],
     [400012, "authorization_failed", "unsupported_currency"],
-  ])("of %d is %s: %s", async (amount, status, code) => {
+  ])("over %d is %s: %s", async (amount, status, code) => {
     expect((await shop.pay({ amount })).body).toMatchObject({ status, error_code: code });
   });
 
-  it("of half the amount, if the service approves no more", async () => {
+  it("covers half the amount if the service approves no more", async () => {
     expect((await shop.pay({ amount: 600006 })).body).toMatchObject({
       status: "authorization_succeeded",
       amount: 600006,
@@ -139,7 +139,7 @@ describe.concurrent("a capture", () => {
     expect(body).toMatchObject({ status: "capture_succeeded", captured_amount: 1000, intent_outcome: "succeeded" });
   });
 
-  it("of more than was authorized is rejected, and changes nothing", async () => {
+  it("is rejected above what was authorized, and changes nothing", async () => {
     const before = (await shop.pay()).body;
     const { status, body } = await capture(before.id, { amount: 1001 });
     expect(status).toBe(400);
@@ -148,7 +148,7 @@ describe.concurrent("a capture", () => {
     expect(await read(before.id)).toEqual(before);
   });
 
-  it("that the service refuses leaves the authorization, with the reason", async () => {
+  it("leaves the authorization, with the reason, if the service refuses it", async () => {
     const { id } = (await shop.pay({}, "4000000000000341")).body;
     const { status, body } = await capture(id);
     expect(status).toBe(200);
@@ -164,7 +164,7 @@ describe.concurrent("a capture", () => {
     expect(await read(id)).toMatchObject({ status: "capture_succeeded", captured_amount: 1000 });
   });
 
-  it("that is asynchronous is pending, and then succeeds", async () => {
+  it("is pending and then succeeds if it is asynchronous", async () => {
     const { body } = await shop.pay({ amount: 600007, intent: "capture" });
     expect(body).toMatchObject({ status: "capture_pending", intent_outcome: "pending" });
     expect(await shop.until(body.id, "capture_succeeded")).toMatchObject({
@@ -187,13 +187,13 @@ describe.concurrent("a void", () => {
     expect((await cancel(taken.id)).status).toBe(409);
   });
 
-  it("that is asynchronous is pending, and then done", async () => {
+  it("is pending and then done if it is asynchronous", async () => {
     const { id } = (await shop.pay({ amount: 600008 })).body;
     expect((await cancel(id)).body.status).toBe("authorization_void_pending");
     await shop.until(id, "authorization_voided");
   });
 
-  it("of a zero-amount authorization is rejected", async () => {
+  it("is rejected for a zero-amount authorization", async () => {
     const { id, status } = (await shop.pay({ amount: 0 })).body;
     expect(status).toBe("authorization_succeeded");
     expect((await cancel(id)).status).toBe(409);
@@ -227,13 +227,13 @@ describe("refunds", () => {
     expect(one.body).toEqual(first.body);
   });
 
-  it("that are declined change nothing", async () => {
+  it("change nothing if they are declined", async () => {
     const { id } = (await shop.pay({ amount: 520002, intent: "capture" })).body;
     expect((await refund(id)).body).toMatchObject({ status: "declined", error_code: "issuer_decline" });
     expect((await read(id)).refunded_amount).toBe(0);
   });
 
-  it("of what was not captured are rejected", async () => {
+  it("are rejected for what was not captured", async () => {
     expect((await refund((await shop.pay()).body.id)).status).toBe(409);
   });
 });
@@ -254,7 +254,7 @@ describe("an idempotency key", () => {
     }
   });
 
-  it("of a capture replays its response", async () => {
+  it("replays the response of a capture", async () => {
     const { id } = (await shop.pay()).body;
     const first = await capture(id, {}, "cap");
     expect(first.status).toBe(200);

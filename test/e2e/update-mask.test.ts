@@ -37,7 +37,7 @@ describe.each(RPC_PROTOCOLS)("the update mask of a patch over %s", (protocol) =>
     ["an invalid field", ["data", "dato"]],
     ["a path into a field", ["data.a"]],
     ["itself", ["update_mask"]],
-  ])("that names %s is rejected", async (_, paths) => {
+  ])("is rejected if it names %s", async (_, paths) => {
     const id = await makeToken();
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     // As JSON a mask is one string, in which proto names are in camel case.

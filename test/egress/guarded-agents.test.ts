@@ -103,7 +103,7 @@ describe("connections to one destination", () => {
     expect(held.length).toBe(2);
   });
 
-  it("that fail make room for those that wait", async () => {
+  it("make room for those that wait if they fail", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 1 });
     const url = `http://one.example:${server.port}/`;
@@ -153,7 +153,7 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(2);
   });
 
-  it("of a burst is kept for the next one, and only eight of them for longer", async () => {
+  it("is kept for the next one after a burst, and only eight of them for longer", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 12 });
     const burst = async (count: number) => {
@@ -170,7 +170,7 @@ describe("a connection", () => {
     expect(server.connections.filter(({ destroyed }) => destroyed).length).toBe(4);
   });
 
-  it("of a burst outlasts a slow answer", async () => {
+  it("outlasts a slow answer in a burst", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 12, idleSocketMs: 400 });
     const url = `http://one.example:${server.port}/`;

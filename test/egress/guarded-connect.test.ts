@@ -64,7 +64,7 @@ describe("a name", () => {
     expect(decisions).toEqual(["operator_allowed"]);
   });
 
-  it("that leads elsewhere on the next connection is checked again", async () => {
+  it("is checked again if it leads elsewhere on the next connection", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
     names.answer("rebind.example", records("127.0.0.2"), records("127.0.0.1"));
     const agents = agentsFor("127.0.0.2,127.0.0.1:1");
@@ -75,7 +75,7 @@ describe("a name", () => {
     expect(decisions).toEqual(["operator_allowed", "loopback"]);
   });
 
-  it("that leads elsewhere does not affect a connection that is already open", async () => {
+  it("does not affect a connection that is already open if it leads elsewhere", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
     names.answer("kept.example", records("127.0.0.2"), records("169.254.169.254"));
     const agents = agentsFor("127.0.0.2");
@@ -118,12 +118,12 @@ describe("a name", () => {
     expect(decisions).toEqual([]);
   });
 
-  it("that a resolver answers with something other than addresses is rejected", async () => {
+  it("is rejected if a resolver answers with something other than addresses", async () => {
     const agents = agentsFor("127.0.0.2", { resolve: async () => ["127.0.0.2", "0x7f.1"] });
     expect(await call(agents, "https://odd.example/")).toEqual(["not_an_address", "not_sent"]);
   });
 
-  it("that never resolves delays no other", async () => {
+  it("delays no other if it never resolves", async () => {
     const server = await serveHttp((_, answer) => answer.end("hello"));
     names.answer("stuck.example", { kind: "silence" });
     names.answer("quick.example", records("127.0.0.1"));
@@ -158,7 +158,7 @@ describe("an address", () => {
     expect(decisions).toEqual([reason]);
   });
 
-  it("that connects to another one is abandoned before a byte is sent", async () => {
+  it("is abandoned before a byte is sent if it connects to another one", async () => {
     // Linux connects 0.0.0.0 to the loopback address: the checked address differs from the peer's.
     const server = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     expect(await call(agentsFor("0.0.0.0"), `http://0.0.0.0:${server.port}/`)).toEqual(["wrong_peer", "not_sent"]);

@@ -169,7 +169,7 @@ describe("an answer", () => {
     expect(await text(answer.body)).toBe("hello");
   });
 
-  it.each([301, 302, 303, 307, 308])("that redirects (%i) is returned, not followed", async (status) => {
+  it.each([301, 302, 303, 307, 308])("is returned, not followed, if it redirects (%i)", async (status) => {
     const target = await serveRaw(ok);
     const server = await serveHttp((_, answer) => {
       answer
@@ -252,7 +252,7 @@ describe("an answer", () => {
     expect((await send(server)).rawHeaders.length).toBe(500);
   });
 
-  it("that breaks off within its body fails there", async () => {
+  it("fails within its body if it breaks off there", async () => {
     const server = await serveRaw((socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")),
     );
@@ -260,7 +260,7 @@ describe("an answer", () => {
     expect(await failure(text(body))).toBe("connection_lost, unknown");
   });
 
-  it("that breaks off still fails for a late reader, and affects nothing else without one", async () => {
+  it("fails for a late reader if it breaks off, and affects nothing else without one", async () => {
     const server = await serveRaw((socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")),
     );

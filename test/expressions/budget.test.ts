@@ -37,7 +37,7 @@ describe("results", () => {
 });
 
 describe("time", () => {
-  test("of work that costs more than its price is limited", () => {
+  test("is limited for work that costs more than its price", () => {
     const budget = new Budget();
     const spin = () => {
       for (;;) {
@@ -67,11 +67,11 @@ describe("sizes", () => {
     [["text", "text"], 16],
     [{ a: "text" }, 13],
     [new Uint8Array(5), 5],
-  ])("of %j", (value, size) => {
+  ])("are counted for %j", (value, size) => {
     expect(new Budget().sizeOf(value)).toBe(size);
   });
 
-  test("of shared parts count where they appear", () => {
+  test("count shared parts where they appear", () => {
     const part = { a: "text" };
     expect(new Budget().sizeOf([part, part])).toBe(30);
   });

@@ -91,7 +91,7 @@ describe("files are unreachable", () => {
   writeFileSync(file, "SECRET");
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test.each(["include", "render", "layout", "block"])("by {%% %s %%}", (tag) => {
+  test.each(["include", "render", "layout", "block"])("through {%% %s %%}", (tag) => {
     for (const template of [
       `{% ${tag} '${file}' %}`,
       `{{ data }}{% ${tag} "secret.liquid" %}`,

@@ -87,7 +87,7 @@ describe("failed runs", () => {
     expect(await kept(fn)).toEqual([]);
   });
 
-  it("that cannot be stored change no response, and are reported to the operator", async () => {
+  it("change no response if they cannot be stored, and are reported to the operator", async () => {
     const tenantId = await tenant();
     const told: TenantId[] = [];
     const locked = new Keyring(vault.database, { find: () => Promise.reject(new Error("sealed")) });

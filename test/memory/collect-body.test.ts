@@ -2,9 +2,11 @@ import { PassThrough } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newTenantId } from "../../src/base/ids.js";
-import { BodyTooLarge, collectBody, IncompleteBody, readingEndOf } from "../../src/memory/collect-body.js";
+import { BodyTooLarge, IncompleteBody } from "../../src/memory/body-errors.js";
+import { collectBody } from "../../src/memory/collect-body.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import type { MemoryLease, Proof } from "../../src/memory/memory-lease.js";
+import { readingEndOf } from "../../src/memory/reading-end.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;
@@ -158,7 +160,7 @@ describe("the time of a body", () => {
     ["a key, if it arrives without pause", KEY, 20_000, 61],
     ["a key, if it barely arrives", KEY, 1_000, 6],
     ["a key, if nothing arrives", KEY, 0, 6],
-  ])("of %s ends", async (_, proof, bytesPerSecond, second) => {
+  ])("ends for %s", async (_, proof, bytesPerSecond, second) => {
     expect(await refusedAfter(proof, bytesPerSecond)).toBe(second);
   });
 

@@ -44,14 +44,14 @@ describe("the memory of a compressed body", () => {
     expect(reserved()).toBe(2.25 * MB);
   });
 
-  it("of several messages is reserved for the first one ahead, and for others without waiting", async () => {
+  it("is reserved for the first of several messages ahead, and for others without waiting", async () => {
     const one = memory();
     (await one.reserve(MB)).shrink(MB);
     one.endInflation(LARGEST);
     await expect(one.reserveInflated(LARGEST)).rejects.toMatchObject({ refusal: "no_memory" });
   });
 
-  it("of a small body is reserved as its message grows, after a wait if need be", async () => {
+  it("is reserved as the message of a small body grows, after a wait if need be", async () => {
     const [first, second] = [memory(), memory()];
     await first.reserve(1_000);
     await first.reserveInflated(64 * 1024);
@@ -68,7 +68,7 @@ describe("the memory of a compressed body", () => {
     expect([reserved(), budget.small.left]).toEqual([0, new MemoryBudget(LARGEST).small.left]);
   });
 
-  it("of a body whose messages are not compressed is as large as the body", async () => {
+  it("is as large as the body if its messages are not compressed", async () => {
     const one = memory();
     (await one.reserve(LARGEST)).shrink(3 * MB);
     one.endPlain(3 * MB);

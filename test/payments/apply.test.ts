@@ -47,7 +47,7 @@ describe("the answer to a capture or void", () => {
     expect(letGo).toMatchObject({ status: "authorization_voided", voidedAt: LATER, attempt: undefined });
   });
 
-  it("that is a refusal leaves the authorization open for another attempt", () => {
+  it("leaves the authorization open for another attempt if it is a refusal", () => {
     const begun = authorized({ status: "capture_pending", attempt: anAttempt("capture", { state: "unknown" }) });
     const { payment } = applyFollowUp(begun, capture, refused, LATER);
     expect(payment).toMatchObject({ status: "authorization_succeeded", errorCode: "unexpected_state" });

@@ -42,7 +42,7 @@ describe.each(["capture", "void"] as const)("a %s that was refused", (operation)
         [],
       ).payment,
     ],
-  ])("by %s ends no other when that is repeated", (_by, ended) => {
+  ])("%s ends no other when it is repeated", (_by, ended) => {
     expect(ended.attempt).toBeUndefined();
     const next = again(ended, operation);
     expect(told(next, operation, "act_1").attempt).toEqual(next.attempt);

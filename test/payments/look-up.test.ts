@@ -39,7 +39,7 @@ describe("a refund whose answer was lost", () => {
     },
   );
 
-  it("that was planned and never sent is sent, however late", () => {
+  it("is sent, however late, if it was planned and never sent", () => {
     const { account: _, ...planned } = attempt;
     const payment = { ...at("checkoutcom-card"), attempt: planned };
     expect(isSafeToResend(payment, taken, NOW + 30 * 24 * HOUR_MS)).toBe(true);

@@ -29,7 +29,7 @@ describe("a report about a refund", () => {
     expect([again.payment, again.refunds]).toEqual([change.payment, []]);
   });
 
-  it("of a late failure subtracts its amount once, and repetitions change nothing", () => {
+  it("subtracts its amount once for a late failure, and repetitions change nothing", () => {
     const refund = aRefund({ status: "succeeded", providerId: "re_1" });
     const change = applyRefund(captured({ refundedAmount: 500 }), refund, refused, LATER);
     const [after] = change.refunds ?? [];
@@ -41,7 +41,7 @@ describe("a report about a refund", () => {
     }
   });
 
-  it("of a failure before its success ends it as failed", () => {
+  it("ends it as failed for a failure before its success", () => {
     const { refund, payment } = underWay();
     const change = applyRefund(payment, refund, refused, LATER);
     const [after] = change.refunds ?? [];
@@ -96,7 +96,7 @@ describe("a refund's name", () => {
     expect(named(undefined, "re_1")).toBe(refund);
   });
 
-  it("that we did not give belongs to none of ours, even while one of ours is in progress", () => {
+  it("belongs to none of ours if we did not give it, even while one of ours is in progress", () => {
     expect(named(undefined, "re_2")).toBeUndefined();
     expect(named("somebody else's", "re_2")).toBeUndefined();
     expect(named(undefined, undefined)).toBeUndefined();

@@ -15,7 +15,7 @@ describe("the target at a destination", () => {
     ["https://h/base/", "/p", "", "/base/p"],
     ["https://h:8443/base?x=1", "/p/", "?y=%20", "/base/p/?x=1&y=%20"],
     ["https://h/base", "/http://other/", "", "/base/http://other/"],
-  ])("of %s with %s and %s is %s", (base, path, query, target) => {
+  ])("joins %s, %s and %s to %s", (base, path, query, target) => {
     expect(destinationTarget(base, path, query)).toBe(target);
   });
 
@@ -59,7 +59,7 @@ describe("the forwarded query", () => {
     ["?bt-proxy-key2=k&xbt-proxy-key=l", "?bt-proxy-key2=k&xbt-proxy-key=l"],
     ["?a=bt-proxy-key=k", "?a=bt-proxy-key=k"],
     ["?%zz=%&+", "?%zz=%&+"],
-  ])("of %s is %s", (query, forwarded) => {
+  ])("turns %s into %s", (query, forwarded) => {
     expect(forwardedQuery(query)).toBe(forwarded);
   });
 
@@ -110,7 +110,7 @@ describe("headers", () => {
     ]);
   });
 
-  it("that Connection names are for one connection too, in both directions", () => {
+  it("are for one connection too if Connection names them, in both directions", () => {
     const given = [
       ["Connection", "close, X-Foo"],
       ["x-foo", "1"],
@@ -122,7 +122,7 @@ describe("headers", () => {
     expect(returnedHeaders(given)).toEqual([["X-Foo-2", "3"]]);
   });
 
-  it("that say what a message is or who sends it stay, whatever Connection names", () => {
+  it("stay if they say what a message is or who sends it, whatever Connection names", () => {
     const kept = [
       ["Authorization", "Bearer x"],
       ["Cookie", "a=b"],

@@ -30,7 +30,7 @@ describe("a circuit breaker", () => {
 });
 
 describe("counts", () => {
-  test("of durations are cumulative, in seconds", () => {
+  test("add durations up, in seconds", () => {
     const histogram = new Histogram();
     for (const ms of [0.4, 3, 700, 99_000]) histogram.observe(ms);
     const { buckets, count, sum } = histogram.snapshot();
@@ -39,7 +39,7 @@ describe("counts", () => {
     expect([at(0.0005), at(0.0025), at(0.005), at(1), at(30)]).toEqual([1, 1, 2, 3, 3]);
   });
 
-  test("of runs are by result", () => {
+  test("are kept by result for runs", () => {
     const counters = new SandboxCounters();
     counters.ended({ kind: "returned", value: 1, console: [], usage: undefined }, 1);
     counters.ended({ kind: "returned", value: 1, console: [], usage: undefined }, 2);

@@ -45,7 +45,7 @@ describe("a host call", () => {
     ["no JSON", Buffer.from("{")],
     ["no call", Buffer.from('{"to":"elsewhere"}')],
     ["nested without end", Buffer.from(`{"to":"bt","method":"tokenize","args":${"[".repeat(500)}${"]".repeat(500)}}`)],
-  ])("that is %s does not reach the host", async (_name, payload) => {
+  ])("does not reach the host if it is %s", async (_name, payload) => {
     let reached = false;
     const bt = async () => {
       reached = true;
@@ -55,7 +55,7 @@ describe("a host call", () => {
     expect(reached).toBe(false);
   });
 
-  test("of bt is refused if the function has no application", async () => {
+  test("to bt is refused if the function has no application", async () => {
     expect(await reply(open({}), btCall())).toEqual({
       failed: { code: "EACCES", message: "this function has no application" },
     });

@@ -74,7 +74,7 @@ describe("a runner that two processes share", () => {
     expect(await second.value(exporting("() => 2"))).toBe(2);
   });
 
-  test("that is killed fails the runs of both, and the next one serves both", async () => {
+  test("fails the runs of both if it is killed, and the next one serves both", async () => {
     processes = new Processes();
     const { first, second, runner } = processes;
     const waiting = exporting("() => new Promise((done) => setTimeout(done, 20_000))");

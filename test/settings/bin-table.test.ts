@@ -39,7 +39,7 @@ describe("a BIN table's file", () => {
     await expect(reading).rejects.not.toThrow(/4111111111111111/);
   });
 
-  it("that does not exist is rejected", async () => {
+  it("is rejected if it does not exist", async () => {
     await expect(readBinTable(join(directory, "none"))).rejects.toThrow(
       /CLOAKROOM_BIN_TABLE_FILE names a file that cannot be read: .*none$/,
     );

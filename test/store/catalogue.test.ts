@@ -44,7 +44,7 @@ describe("every table", () => {
     expect(all.filter((table) => !ours.includes(table))).toEqual(Object.keys(OF_NO_TENANT));
   });
 
-  it("of tenants is distributed over the nodes of a cluster, after all tables that it refers to", async () => {
+  it("is distributed over the nodes of a cluster, after all tables that it refers to, if it has tenants", async () => {
     const tables = await listNodeTables(sql);
     const wanted = (placement: string) => tables.filter((one) => one.wanted === placement).map(({ table }) => table);
     expect(wanted("distributed").toSorted()).toEqual(ours);
@@ -57,14 +57,14 @@ describe("every table", () => {
     for (const { from, to } of references) expect(order.indexOf(from)).toBeGreaterThan(order.indexOf(to));
   });
 
-  it("of tenants enables and forces row-level security", async () => {
+  it("enables and forces row-level security if it has tenants", async () => {
     const guarded = await column(`
       select relname::text as value from pg_class
       where relnamespace = 'public'::regnamespace and relrowsecurity and relforcerowsecurity order by 1`);
     expect(guarded).toEqual(ours);
   });
 
-  it("of tenants has the one policy, and the exceptions are known", async () => {
+  it("has the one policy if it has tenants, and the exceptions are known", async () => {
     const policies = await column(`
       select format('%s on %s to %s for %s using %s', policyname, tablename, array_to_string(roles, ','), lower(cmd), qual)
         || coalesce(' with check ' || with_check, '') || case permissive when 'PERMISSIVE' then '' else ' restrictive' end
@@ -79,7 +79,7 @@ describe("every table", () => {
     expect(policies.toSorted()).toEqual(expected.toSorted());
   });
 
-  it("of tenants has tenant_id first in every key and index, and in every foreign key", async () => {
+  it("has tenant_id first in every key, index and foreign key if it has tenants", async () => {
     const others = await column(`
       select i.indexrelid::regclass::text as value from pg_index i
       join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace

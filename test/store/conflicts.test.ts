@@ -100,7 +100,7 @@ describe("a serialization failure", () => {
     });
   });
 
-  it("that persists is a 503 after five attempts", async () => {
+  it("is a 503 after five attempts if it persists", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     const { failure, statement } = failing("40001");
     const running = fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(statement, "x"));
@@ -177,7 +177,7 @@ describe("an error of the database", () => {
     expect(await fixture.names()).toEqual(["afterwards"]);
   });
 
-  it("that occurs once is hidden if a retry succeeds", async () => {
+  it("is hidden if it occurs once and a retry succeeds", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     for (const code of ["40001", "40P01", "57P01", "08006"]) {
       const { failure, statement } = failing(code, 2);

@@ -99,12 +99,12 @@ describe("work of one tenant", () => {
     expect(await asTenant(other, "select tenant_id from tokens")).toEqual([{ tenant_id: other }]);
   });
 
-  it("that failed or was rolled back leaves nothing behind either", async () => {
+  it("leaves nothing behind either if it failed or was rolled back", async () => {
     await expect(asTenant(mine, "select 1/0 from nowhere")).rejects.toThrow();
     expect(await asTenant(other, "select tenant_id from tokens")).toEqual([{ tenant_id: other }]);
   });
 
-  it("that deletes without a where clause deletes its own rows and no others", async () => {
+  it("deletes its own rows and no others without a where clause", async () => {
     await using scene = await openFixture(database, { connections: 1 });
     await insertSamples(database, scene.tenantId, tables);
     const run = (text: string) => scene.batcher.run(scene.tenantId, "unguarded", (tx) => tx.query(raw, text));

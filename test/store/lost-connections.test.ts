@@ -321,7 +321,7 @@ describe("an unavailable database", () => {
     await batcher.close();
   });
 
-  it("that closes each connection at its first query, as a pooler does, is a 503 and ends no process", async () => {
+  it("is a 503 and ends no process if it closes each connection at its first query, as a pooler does", async () => {
     await using fixture = await openFixture(database, { connections: 1 });
     fixture.proxy.goAway();
     fixture.proxy.comeBack();

@@ -52,7 +52,7 @@ describe("migrations", () => {
     expect(await tablesOf(address)).toEqual(expect.arrayContaining(["tenants", "tokens", "audit_logs", "root_keys"]));
   });
 
-  it("of a newer version are found, and only they run", async () => {
+  it("are found and run alone if they are newer", async () => {
     const address = await newDatabase();
     const all = await migrate(address);
     const last = all.at(-1) ?? "";
@@ -105,7 +105,7 @@ describe("migrations", () => {
     expect(await migrate(address)).toEqual([]);
   });
 
-  it("of two databases of one cluster create the roles together", async () => {
+  it("create the roles together in two databases of one cluster", async () => {
     await using fresh = await PostgresCluster.start();
     const urls = [
       await fresh.login("one", { attributes: "createrole" }),

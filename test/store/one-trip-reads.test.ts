@@ -90,7 +90,7 @@ describe("a read in one round trip", () => {
     expect(notes.length).toBeLessThanOrEqual(minutes.size);
   });
 
-  it("of a missing or expired token logs nothing", async () => {
+  it("logs nothing for a missing or expired token", async () => {
     await using fixture = await withTokens(rowOf("over", { expires_at: new Date(1), expires_at_text: "1970" }));
     const outcomes = await together(fixture, [read("over"), read("missing")]);
     expect(outcomes).toEqual(outcomes.map(() => ({ status: "fulfilled", value: undefined })));
@@ -113,7 +113,7 @@ describe("a read in one round trip", () => {
     expect(rows[0]).toMatchObject({ id: logId });
   });
 
-  it("of one token by several callers logs each of them", async () => {
+  it("logs each of several callers of one token", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const outcomes = await together(fixture, [read("a"), read("a"), read("a")]);
     expect(outcomes.every((outcome) => outcome.status === "fulfilled" && outcome.value?.id === "a")).toBe(true);
@@ -181,7 +181,7 @@ describe("a read in one round trip", () => {
     expect(await fixture.names()).toEqual(["run 1"]);
   });
 
-  it("that was never committed is logged once", async () => {
+  it("is logged once if it was never committed", async () => {
     await using fixture = await withTokens(rowOf("a"));
     const sprung = fixture.proxy.set({ at: "before", statement: /^commit/, does: "cut" });
     const [outcome] = await together(fixture, [read("a")]);

@@ -36,7 +36,7 @@ describe("a transaction of one request", () => {
     expect(await fixture.logs()).toBe(2);
   });
 
-  it("that throws is rolled back, wherever it throws, and its caller gets the error", async () => {
+  it("is rolled back if it throws, wherever it throws, and its caller gets the error", async () => {
     await using fixture = await openFixture(database, ORDINARY);
     const thrown = new Error("thrown by the request");
     const works = [0, 1, 2].map((steps) =>
@@ -135,7 +135,7 @@ describe("a transaction of one request", () => {
     ]);
   });
 
-  it("of one tenant leaves connections to the others, and serves all in the end", async () => {
+  it("leaves connections to other tenants, and serves all in the end", async () => {
     await using fixture = await openFixture(database, { ...ORDINARY, perTenant: 3 });
     const other = await fixture.newTenant();
     const release = Promise.withResolvers<void>();

@@ -153,7 +153,7 @@ describe("replacing the root key", () => {
   it.each([
     ["in its file", async () => {}],
     ["in shares, without its file", splitAndTakeAway],
-  ])("that is kept %s can be interrupted anywhere: it starts again, and completes", async (kind, prepare) => {
+  ])("can be interrupted anywhere if it is kept %s: it starts again, and completes", async (kind, prepare) => {
     let cuts = 0;
     for (let steps = 0; ; steps += 1) {
       await prepare();

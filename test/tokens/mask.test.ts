@@ -172,7 +172,7 @@ describe("the masks of types", () => {
     employer_id_number: fc.constantFrom("12-3456789", "123456789"),
   };
 
-  test.each(tokenTypes.filter(({ mask }) => mask !== null))("of a $name are the same in plain code", (type) => {
+  test.each(tokenTypes.filter(({ mask }) => mask !== null))("are the same in plain code: $name", (type) => {
     const applyMask = type.applyMask ?? expect.fail(`${type.name} has none`);
     fc.assert(
       fc.property(data[type.name] ?? expect.fail(`no data for ${type.name}`), (value) => {
@@ -186,7 +186,7 @@ describe("the masks of types", () => {
     ["card", { number: "4242424242424242", expiration_month: "{{ x }}" }],
     ["bank", ["021000021", "123"]],
     ["card_number", null],
-  ])("of a %s leave data of another shape to the expressions: %j", (name, value) => {
+  ])("leave data of another shape to the expressions: %s %j", (name, value) => {
     expect(tokenTypes.find((type) => type.name === name)?.applyMask?.(value)).toBeUndefined();
   });
 });

@@ -35,7 +35,7 @@ describe("shares of several splits of one key", () => {
     expect(await collector.take(at(first, 2))).toMatchObject({ unsealed: true });
   });
 
-  it("of another key are the only ones dropped", async () => {
+  it("are the only ones dropped if they belong to another key", async () => {
     const key = newKey();
     const [right, wrong] = [await split(key, 2, 2), await split(newKey(), 2, 2)];
     const { collector, found } = collectorFor(key);
@@ -46,7 +46,7 @@ describe("shares of several splits of one key", () => {
     expect(found).toHaveLength(1);
   });
 
-  it("that do not fit, because one was forged, are dropped and can be submitted again", async () => {
+  it("are dropped and can be submitted again if they do not fit, because one was forged", async () => {
     const key = newKey();
     const texts = await split(key, 3, 2);
     const { collector } = collectorFor(key);

@@ -128,7 +128,7 @@ describe("a database in DATABASE_URL", () => {
     expect(await query(installation.url, "select 1 from tenants")).toHaveLength(1);
   });
 
-  it("that lacks a newer migration names the command to run", async () => {
+  it("names the command to run if it lacks a newer migration", async () => {
     const installation = await withDatabase();
     await init(installation);
     await query(installation.url, "delete from migrations where name like '0004%'");
@@ -180,7 +180,7 @@ describe("a database in DATABASE_URL", () => {
 });
 
 describe("a login", () => {
-  it("that may no longer act as the application gets the missing grants", async () => {
+  it("gets the missing grants if it may no longer act as the application", async () => {
     const installation = await withDatabase();
     await init(installation);
     const login = new URL(installation.url).username;
@@ -203,7 +203,7 @@ describe("a login", () => {
     await withVault(installation, aTenant);
   });
 
-  it("that is a superuser still acts as the unprivileged role", async () => {
+  it("acts as the unprivileged role even if it is a superuser", async () => {
     const installation = onMachine({ DATABASE_URL: cluster.url("postgres", "postgres") });
     const warning =
       "Warning: DATABASE_URL logs in as postgres, a superuser or a role that bypasses row-level security.";

@@ -10,7 +10,7 @@ describe("a card number being typed", () => {
     ["4242424242424241", "4242 4242 4242 4241", "visa", false],
     ["6", "6", undefined, false],
     ["", "", undefined, false],
-  ])("of %s", (digits, formatted, brand, isValid) => {
+  ])("is grouped and checked: %s", (digits, formatted, brand, isValid) => {
     const number = readCardNumber(digits);
     expect([formatCardNumber(number), number.brand, number.isValid]).toEqual([formatted, brand, isValid]);
   });

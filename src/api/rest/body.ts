@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { Fault } from "../../base/fault.js";
 import type { Json } from "../../base/json.js";
+import { BodyTooLarge } from "../../memory/body-errors.js";
 import { BodyFault } from "../../memory/body-fault.js";
-import { BodyTooLarge, collectBody } from "../../memory/collect-body.js";
+import { collectBody } from "../../memory/collect-body.js";
 import { malformed, readJsonBytes } from "../messages/json-text.js";
 import { contentLengthOf } from "../request/content-length.js";
 import { memoryOf } from "../request/memory-of.js";

@@ -3,7 +3,7 @@ import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzi
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { nextReservation } from "../../memory/collect-body.js";
+import { nextReservation } from "../../memory/body-reservation.js";
 
 /** The call that a compressed message belongs to. */
 export interface InflatingCall {

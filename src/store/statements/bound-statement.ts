@@ -1,16 +1,11 @@
 import { type Columns, columnKindsOf, type ReadRow } from "../wire/columns.js";
-import type { Connection, Execution } from "../wire/connection.js";
+import type { Execution } from "../wire/connection.js";
 import type { MessageWriter } from "../wire/message-writer.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
 import { type Parameter, time, uuid } from "./parameter.js";
-import {
-  CurrentGroup,
-  GroupedInputs,
-  inPreparedSizes,
-  type Statement,
-  type StatementContext,
-  type StatementGroup,
-} from "./statement-batch.js";
+import { inPreparedSizes } from "./prepared-sizes.js";
+import { CurrentGroup, QueryGroup } from "./query-group.js";
+import type { Statement, StatementContext } from "./statement-batch.js";
 import { rankOf, type StatementRank, type Table } from "./tables.js";
 
 interface Bound<Input> {
@@ -80,53 +75,23 @@ type Definition<Input, Output, Row> = BoundQuery<Input, Output, Row> &
 function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): Statement<Input, Output> {
   const template = new Template(definition);
   const rank = rankOf(definition.table, definition.position);
-  const current = new CurrentGroup<BoundGroup<Input, Output, Row>>();
-  const makeGroup = () => new BoundGroup(rank, definition, template, () => current.forget());
+  const { kind, row } = definition;
+  const table = kind === "write" ? definition.table : undefined;
+  const current = new CurrentGroup<Input, Output>();
+  const execute = (inputs: readonly Input[], context: StatementContext) => {
+    const combined = definition.combine(inputs);
+    const pieces = template.repeats ? inPreparedSizes(combined) : combined.map((input) => [input]);
+    return pieces.map((piece) => new BoundExecution(template, row, table, piece, context));
+  };
+  const makeGroup = () => new QueryGroup(rank, definition, execute, () => current.forget());
   return {
-    kind: definition.kind,
+    kind,
     isAtCommit: definition.isAtCommit,
     hasWritten: (output) => definition.hasWritten(output),
     joinTo(batch, input, answer) {
-      current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
+      current.in(batch, makeGroup).add(input, definition.sortKey(input), answer);
     },
   };
-}
-
-class BoundGroup<Input, Output, Row> implements StatementGroup {
-  readonly rank: number;
-  readonly inputs = new GroupedInputs<Input, Output>();
-  readonly #definition: Definition<Input, Output, Row>;
-  readonly #template: Template<Input>;
-  readonly #onSent: () => void;
-  #sorted: readonly Input[] = [];
-  #runs: BoundExecution<Input, Row>[] = [];
-
-  constructor(rank: number, definition: Definition<Input, Output, Row>, template: Template<Input>, onSent: () => void) {
-    this.rank = rank;
-    this.#definition = definition;
-    this.#template = template;
-    this.#onSent = onSent;
-  }
-
-  addTo(connection: Connection, context: StatementContext): void {
-    this.#onSent();
-    this.#sorted = this.inputs.sorted();
-    const combined = this.#definition.combine(this.#sorted);
-    const pieces = this.#template.repeats ? inPreparedSizes(combined) : combined.map((input) => [input]);
-    const { kind, row } = this.#definition;
-    const table = kind === "write" ? this.#definition.table : undefined;
-    this.#runs = pieces.map((piece) => new BoundExecution(this.#template, row, table, piece, context));
-    for (const run of this.#runs) connection.add(run);
-  }
-
-  read(): void {
-    const rows = this.#runs.map((run) => run.rows);
-    this.inputs.take(this.#definition.answers(rows, this.#sorted), `a statement on ${this.#definition.table}`);
-  }
-
-  deliver(): void {
-    this.inputs.deliver();
-  }
 }
 
 class BoundExecution<Input, Row> implements Execution {

@@ -1,7 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { readArrayText, toArrayText } from "../wire/array-text.js";
 import type { Columns } from "../wire/columns.js";
-import type { DescribedColumn, Execution } from "../wire/connection.js";
+import type { Execution } from "../wire/connection.js";
+import type { DescribedColumn } from "../wire/described-column.js";
 import type { MessageWriter } from "../wire/message-writer.js";
 import { PreparedStatement } from "../wire/prepared-statement.js";
 

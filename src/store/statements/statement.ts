@@ -1,14 +1,8 @@
 import type { TenantId } from "../../base/ids.js";
-import type { Connection } from "../wire/connection.js";
+import { inPreparedSizes } from "./prepared-sizes.js";
+import { CurrentGroup, QueryGroup } from "./query-group.js";
 import { type SqlTag, type SqlText, sqlTag, TextExecution } from "./sql-text.js";
-import {
-  CurrentGroup,
-  GroupedInputs,
-  inPreparedSizes,
-  type Statement,
-  type StatementContext,
-  type StatementGroup,
-} from "./statement-batch.js";
+import type { Statement, StatementContext } from "./statement-batch.js";
 import { rankOf, type Table } from "./tables.js";
 
 export type { SqlTag } from "./sql-text.js";
@@ -47,14 +41,17 @@ export interface WriteDefinition<Input> extends Shared<Input> {
 export function defineStatement<Input, Output, Row>(
   definition: StatementDefinition<Input, Output, Row>,
 ): Statement<Input, Output> {
-  const current = new CurrentGroup<TextGroup<Input, Output, Row>>();
-  const makeGroup = () => new TextGroup(definition, () => current.forget());
+  const rank = rankOf(definition.table, definition.comesFirst ? "first" : undefined);
+  const current = new CurrentGroup<Input, Output>();
+  const execute = (inputs: readonly Input[], { tenantId, now }: StatementContext) =>
+    definition.queries(sqlTag, tenantId, inputs, now).map((query) => new TextExecution(query));
+  const makeGroup = () => new QueryGroup(rank, definition, execute, () => current.forget());
   return {
     kind: definition.kind,
     isAtCommit: false,
     hasWritten: () => true,
     joinTo(batch, input, answer) {
-      current.in(batch, makeGroup).inputs.add(input, definition.sortKey(input), answer);
+      current.in(batch, makeGroup).add(input, definition.sortKey(input), answer);
     },
   };
 }
@@ -69,38 +66,6 @@ export function defineWrite<Input>(definition: WriteDefinition<Input>): Statemen
     queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
     answers: () => [],
   });
-}
-
-class TextGroup<Input, Output, Row> implements StatementGroup {
-  readonly rank: number;
-  readonly inputs = new GroupedInputs<Input, Output>();
-  readonly #definition: StatementDefinition<Input, Output, Row>;
-  readonly #onSent: () => void;
-  #sorted: readonly Input[] = [];
-  #runs: TextExecution<Row>[] = [];
-
-  constructor(definition: StatementDefinition<Input, Output, Row>, onSent: () => void) {
-    this.#definition = definition;
-    this.#onSent = onSent;
-    this.rank = rankOf(definition.table, definition.comesFirst ? "first" : undefined);
-  }
-
-  addTo(connection: Connection, { tenantId, now }: StatementContext): void {
-    this.#onSent();
-    this.#sorted = this.inputs.sorted();
-    const queries = this.#definition.queries(sqlTag, tenantId, this.#sorted, now);
-    this.#runs = queries.map((query) => new TextExecution(query));
-    for (const run of this.#runs) connection.add(run);
-  }
-
-  read(): void {
-    const rows = this.#runs.map((run) => run.rows);
-    this.inputs.take(this.#definition.answers(rows, this.#sorted), `a statement on ${this.#definition.table}`);
-  }
-
-  deliver(): void {
-    this.inputs.deliver();
-  }
 }
 
 /** Cuts inputs into prepared sizes and makes one query for each. */

@@ -1,16 +1,10 @@
 import type { Socket } from "node:net";
 import { type Columns, RowReader } from "./columns.js";
+import { type DescribedColumn, mismatchIn, readDescription } from "./described-column.js";
 import { MessageReader } from "./message-reader.js";
 import { MessageWriter } from "./message-writer.js";
 import type { PreparedStatement } from "./prepared-statement.js";
 import { ConnectionLost, type DatabaseError, readServerError, UnreadableRow } from "./server-error.js";
-
-/** A column as the database describes it. */
-export interface DescribedColumn {
-  readonly name: string;
-  /** Its type's oid. */
-  readonly type: number;
-}
 
 /** One run of a statement in a step, with callbacks for its results. */
 export interface Execution {
@@ -272,30 +266,4 @@ const IDLE = code("I");
 
 function code(letter: string): number {
   return letter.charCodeAt(0);
-}
-
-/** Reads a RowDescription: for each column a name and 18 bytes, with the type at offset 6. */
-function readDescription(bytes: Buffer, start: number): DescribedColumn[] {
-  const count = bytes.readUInt16BE(start);
-  const columns: DescribedColumn[] = [];
-  let at = start + 2;
-  while (columns.length < count) {
-    const stop = bytes.indexOf(0, at);
-    columns.push({ name: bytes.toString("utf8", at, stop), type: bytes.readUInt32BE(stop + 7) });
-    at = stop + 19;
-  }
-  return columns;
-}
-
-/** Why the rows of a statement cannot be read as declared; undefined if they can. */
-function mismatchIn({ columns, text }: PreparedStatement, described: readonly DescribedColumn[]): string | undefined {
-  if (!columns || (columns.length === 0 && described.length > 0)) return undefined;
-  if (columns.length !== described.length) {
-    return `${columns.length} columns are read of ${described.length}: ${text}`;
-  }
-  const wrong = described.find(({ type }, index) => {
-    const types = columns[index]?.types ?? [];
-    return types.length > 0 && !types.includes(type);
-  });
-  return wrong && `the column ${wrong.name} has the type ${wrong.type}: ${text}`;
 }

@@ -11,12 +11,12 @@ const spelled = (names: string) =>
   names.split(/\s+/).map((name) => name.replace("*", "-anything").replace("--", "-").toUpperCase());
 
 describe("headers of a tenant's content", () => {
-  it.each(ORIGIN_HEADERS.map(({ effect, names }) => [effect, names] as const))("that %s are removed", (_, names) => {
+  it.each(ORIGIN_HEADERS.map(({ effect, names }) => [effect, names] as const))("are removed if they %s", (_, names) => {
     for (const name of spelled(names)) expect([name, toClients(name, "x")]).toEqual([name, false]);
   });
 
   it.each(BROWSER_HEADERS.map(({ effect, names }) => [effect, names] as const))(
-    "that %s pass to other clients alone",
+    "pass only to clients other than browsers if they %s",
     (_, names) => {
       for (const name of spelled(names)) {
         expect([name, toClients(name, "x"), toBrowsers(name, "x")]).toEqual([name, true, false]);

@@ -38,7 +38,7 @@ describe("a forwarded body", () => {
     expect(Buffer.concat(chunks).toString()).toBe("one, two, three");
   });
 
-  it("that breaks off fails, with or without a reason", async () => {
+  it("fails if it breaks off, with or without a reason", async () => {
     for (const reason of [new Error("reset"), undefined]) {
       const body = new Readable({ read() {} }).on("error", () => {});
       const passing = pipeBody(body, response, READER);
@@ -48,7 +48,7 @@ describe("a forwarded body", () => {
     }
   });
 
-  it("that had already broken off fails too", async () => {
+  it("fails if it had already broken off", async () => {
     const body = new Readable({ read() {} }).on("error", () => {}).destroy();
     await expect(pipeBody(body, response, READER)).rejects.toThrow("The body was cut off.");
     expect(body.closed).toBe(true);

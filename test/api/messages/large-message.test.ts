@@ -101,7 +101,7 @@ describe("a large message", () => {
     await expectSameBinary(TokenizeRequestSchema, Buffer.concat([field(1, one), field(1, value)]));
   });
 
-  it("that ends too early, at any byte, is read as the library reads it", async () => {
+  it("reads a message that ends too early, at any byte, as the library reads it", async () => {
     const message = create(CreateTokenRequestSchema, {
       type: "token",
       data: toValue({ a: [1, "\u00e4", null, true] }),

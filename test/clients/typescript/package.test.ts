@@ -133,13 +133,13 @@ describe("a bundle for browsers", () => {
   it.each([
     ["@cloakroom/client/browser", 6_144],
     ["@cloakroom/client", 9_000],
-  ])("of %s has less than %i bytes, compressed", async (entry, limit) => {
+  ])("with %s has less than %i bytes, compressed", async (entry, limit) => {
     const text = await bundle(`import { Cloakroom } from "${entry}";${ONE_TOKEN}`);
     expect(gzipSync(text, { level: 9 }).length).toBeLessThan(limit);
     expect(text).not.toMatch(/node:|bufbuild|descriptor/);
   });
 
-  it("of generated messages and Connect has less than 40 KB, compressed", async () => {
+  it("with generated messages and Connect has less than 40 KB, compressed", async () => {
     const text = await bundle(`
       import { createClient } from "@connectrpc/connect";
       import { createConnectTransport } from "@connectrpc/connect-web";

@@ -152,7 +152,7 @@ function expectSandboxed(headers: Headers): void {
 }
 
 describe("a proxied answer", () => {
-  it("that caches may keep varies by the purpose that a browser states", async () => {
+  it("varies by the purpose that a browser states, if caches may keep it", async () => {
     const { headers } = await call("GET", "/proxy/x", { "BT-PROXY-URL": destination.url });
     expect(headers.get("vary")).toBe("Accept, Sec-Fetch-Dest, Sec-Fetch-Site");
   });

@@ -107,7 +107,7 @@ describe("a transform", () => {
     expect([status, Object.keys(refusal.errors)]).toEqual([400, [field]]);
   });
 
-  it("that is empty removes nothing in a patch", async () => {
+  it("removes nothing in a patch if it is empty", async () => {
     const { id } = await makeProxy(tenant, { destination_url: "https://example.com", request_transform: same });
     const patch = (body: object) => tenant.manage("PATCH", `/proxies/${id}`, { body, headers: MERGE });
     expect(await patch({ request_transform: {} })).toMatchObject({ status: 400 });
@@ -210,7 +210,7 @@ describe("reactors as transforms", () => {
     ["no raw", "{}", "raw, an object with body and headers"],
     ["raw without headers", "{ raw: { body: 1 } }", "must return an object with body and headers"],
     ["tokens", "{ raw: { body: 1, headers: {} }, tokenize: { a: 1 } }", "must not return tokenize"],
-  ])("that return %s fail the call, and nothing is sent", async (_, returned, text) => {
+  ])("fail the call and send nothing if they return %s", async (_, returned, text) => {
     const reactor = await makeReactor({ code: `module.exports = async () => (${returned});` });
     const { key } = await makeProxy(tenant, { destination_url: destination.url, request_reactor_id: reactor });
     const asked = destination.requests.length;
@@ -220,7 +220,7 @@ describe("reactors as transforms", () => {
     expect(destination.requests).toHaveLength(asked);
   });
 
-  it("that are deleted fail the call, and nothing is sent", async () => {
+  it("fail the call and send nothing after they are deleted", async () => {
     const reactor = await makeReactor();
     const { id, key } = await makeProxy(tenant, { destination_url: destination.url, request_reactor_id: reactor });
     expect((await tenant.manage("DELETE", `/reactors/${reactor}`)).status).toBe(204);

@@ -136,7 +136,7 @@ describe("errors", () => {
     await page.close();
   });
 
-  it("of the API reach the page with code and trace", async () => {
+  it("reach the page with the API's code and trace", async () => {
     const page = await openCard();
     await (await inputOf(page, "cardNumber")).fill("4242424242424242");
     const error = await page.evaluate(
@@ -147,7 +147,7 @@ describe("errors", () => {
     await page.close();
   });
 
-  it("of a call that is cancelled say so", async () => {
+  it("say so if a call is cancelled", async () => {
     const page = await openCard();
     await fieldFrame(page, "cardNumber");
     const code = await page.evaluate(

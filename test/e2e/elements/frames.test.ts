@@ -108,7 +108,7 @@ describe("a frame", () => {
     expect((await frame(nameOf(publicKey), "card", { "Sec-Fetch-Dest": "iframe" })).status).toBe(200);
   });
 
-  it("of a session is for the pages of its public application", async () => {
+  it("works for the pages of its session's public application", async () => {
     const { body } = await tenant.manage("POST", "/sessions", { key: publicKey });
     const answer = await frame(nameOf(body.session_key), "reveal");
     expect(answer.status).toBe(200);

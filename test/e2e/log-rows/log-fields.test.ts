@@ -170,7 +170,7 @@ describe("the log rows of a request", () => {
     expect(brief(later).slice(0, 2)).toEqual(expected.slice(0, 2));
   });
 
-  it("of a denial have its code", async () => {
+  it("have the code of a denial", async () => {
     const searcher = await tenant.application({ type: "private", permissions: ["token:search"] });
     const rows = await rowsOf(() => searcher("GET", "/tokens/card-one"));
     expect(rows).toEqual([

@@ -120,7 +120,7 @@ describe("the answer of a destination", () => {
     expect(ours).toHaveLength(3);
   });
 
-  it("that redirects to a metadata service is not followed", async () => {
+  it("is not followed if it redirects to a metadata service", async () => {
     const received = await ask(answer("302 Found", ["Location: http://169.254.169.254/latest/meta-data"]));
     expect([received.status, received.header("location")]).toEqual([302, "http://169.254.169.254/latest/meta-data"]);
     expect(destination.requests).toHaveLength(1);
@@ -136,7 +136,7 @@ describe("the answer of a destination", () => {
     ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
     ["headers of 40 KB", `HTTP/1.1 200 OK\r\nX-Long: ${"x".repeat(40_000)}\r\n\r\n`],
     ["600 headers", `HTTP/1.1 200 OK\r\n${"X-A: b\r\n".repeat(600)}\r\n`],
-  ])("that is %s is a 502 without its status", async (_, reply) => {
+  ])("is a 502 without its status if it is %s", async (_, reply) => {
     expect(await refusal(reply)).toEqual([502, "destination_unreachable", undefined]);
     expect(destination.requests).toHaveLength(1);
   });
@@ -163,7 +163,7 @@ describe("the answer of a destination", () => {
     destination = await startDestination();
   });
 
-  it("that is shorter than its length closes the caller's connection, so it does not look complete", async () => {
+  it("closes the caller's connection if it is shorter than its length, so it does not look complete", async () => {
     const received = await ask((socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
     expect(received.status).toBe(200);
     expect(received.body.length).toBeLessThan(10);
@@ -176,14 +176,14 @@ describe("the answer of a destination", () => {
     expect(broken).toMatchObject({ cause: "connection_lost ECONNRESET", host: "127.0.0.1", port: destination.port });
   });
 
-  it("that is longer than its length does not corrupt another", async () => {
+  it("does not corrupt another if it is longer than its length", async () => {
     const reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
     const first = await ask(reply);
     const second = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
     expect([first.body.toString(), second.body.toString()]).toEqual(["ok", "ok"]);
   });
 
-  it("that comes before the request is sent reaches the caller", async () => {
+  it("reaches the caller if it comes before the request is sent", async () => {
     const early = answer("413 Too Large", ["Connection: close"], "too large");
     destination = await startDestination();
     const server = createServer((socket) => {
@@ -277,7 +277,7 @@ describe("the answer of a destination", () => {
     }
   });
 
-  it("of a slow destination does not delay another caller", async () => {
+  it("does not delay another caller if it is slow", async () => {
     await using slow = await startDestination(() => {});
     destination = await startDestination();
     const gone = new AbortController();

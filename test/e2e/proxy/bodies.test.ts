@@ -77,7 +77,7 @@ describe("references in the body of a proxied request", () => {
     return errors.body?.[0] ?? errors["headers.Content-Encoding"]?.[0] ?? detail;
   };
 
-  describe("of any type", () => {
+  describe("in bodies of any type", () => {
     it.each([
       [
         "application/graphql",

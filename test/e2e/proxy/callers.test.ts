@@ -32,7 +32,7 @@ describe("who may call a proxy", () => {
     return [status, body.proxy_error.code];
   };
 
-  it("that requires a key: applications with token:use, also if nothing is detokenized", async () => {
+  it("applications with token:use, also if nothing is detokenized, if it requires a key", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url });
     expect((await through(backEnd, key)).status).toBe(200);
     expect(await refusal(through(anonymous, key))).toEqual([401, "unauthenticated"]);
@@ -44,7 +44,7 @@ describe("who may call a proxy", () => {
     expect(await refusal(through(outsider, key))).toEqual([404, "not_found"]);
   });
 
-  it("that requires none: anyone with the proxy's key, but without references", async () => {
+  it("anyone with the proxy's key, but without references, if it requires none", async () => {
     const { key } = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     expect((await through(anonymous, key)).status).toBe(200);
     expect((await anonymous("GET", `/proxy?bt-proxy-key=${key}`)).status).toBe(200);
@@ -78,7 +78,7 @@ describe("who may call a proxy", () => {
     }
   });
 
-  it("that requires none, with a key and an application: the key's permissions come first", async () => {
+  it("a caller with a key, by the key's permissions, even if the proxy has an application", async () => {
     const masked = (await backEnd("POST", "/tokens", { body: { type: "token", data: "clear", mask: "masked" } })).body
       .id;
     const elsewhere = { type: "token", data: "elsewhere", containers: ["/elsewhere/"] };
@@ -123,7 +123,7 @@ describe("who may call a proxy", () => {
     expect(await lineOf(anonymous, asked.key)).toEqual({ rpc: "InvokeProxy", route: "/proxy", status: 401 });
   });
 
-  it("that requires none and has an application: references use its permissions", async () => {
+  it("a caller without a key, by the permissions of the proxy's application", async () => {
     const use = await makeProxy(tenant, {
       ...{ destination_url: destination.url, require_auth: false },
       application: { id: backEnd.id },

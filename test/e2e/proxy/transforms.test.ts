@@ -43,7 +43,7 @@ describe("transforms", () => {
     return { ...received, asked: destination.requests.length - asked };
   };
 
-  describe("of requests", () => {
+  describe("request transforms", () => {
     const telling = code(`const { body, headers, method, path, query } = req.args;
       return { headers: { ...headers, "X-Told": "yes" }, body: { body, type: typeof body, method, path, query,
         names: Object.keys(headers), configuration: req.configuration, bt: req.bt === undefined || req.bt === null } };`);
@@ -208,7 +208,7 @@ describe("transforms", () => {
     });
   });
 
-  describe("of responses", () => {
+  describe("response transforms", () => {
     it("receive body and headers, and replace both", async () => {
       const received = await through({
         response_transform:
@@ -282,7 +282,7 @@ describe("transforms", () => {
         answer("201 Made", ["Content-Encoding: gzip"], gzipSync(Buffer.alloc(50 * 1024 * 1024))),
         502,
       ],
-    ])("that fail by %s say so with the destination's status", async (_, statements, answered, status) => {
+    ])("say so with the destination's status if they fail by %s", async (_, statements, answered, status) => {
       const received = await through({ response_transform: code(statements) }, { answered });
       expect([received.status, received.body.proxy_error.status, received.headers.get(STATUS)]).toEqual([
         status,
@@ -291,7 +291,7 @@ describe("transforms", () => {
       ]);
     });
 
-    it("that end early with the destination's answer are a 502 with its status", async () => {
+    it("are a 502 with the destination's status if its answer ends early", async () => {
       await using cut = await startDestination(
         (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
       );

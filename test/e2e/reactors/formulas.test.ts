@@ -116,7 +116,7 @@ describe("a reactor formula", () => {
     expect(listed.body.data).toEqual([]);
   });
 
-  it("that is official cannot be created by a tenant", async () => {
+  it("cannot be created by a tenant if it is official", async () => {
     const id = await made();
     const wanted = "0192a000-0000-7000-8000-000000000001";
     const body = { ...FORMULA, type: "official" };
@@ -129,7 +129,7 @@ describe("a reactor formula", () => {
     expect(new Set(await refusals(3))).toEqual(new Set(["*", wanted, id]));
   });
 
-  it("that a reactor uses cannot be deleted", async () => {
+  it("cannot be deleted while a reactor uses it", async () => {
     const id = await made();
     expect((await reactorFrom(id)).status).toBe(201);
     expect((await tenant.manage("DELETE", `/reactor-formulas/${id}`)).status).toBe(409);

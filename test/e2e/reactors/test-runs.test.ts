@@ -71,7 +71,7 @@ describe("a test run of a reactor", () => {
     ]);
   });
 
-  describe("of code that fails", () => {
+  describe("failing code", () => {
     it("shows the error with its line and column, and the output before it", async () => {
       const code = "module.exports = async function (req) {\n  console.log('before');\n  return req.args.no.such;\n};";
       const { status, body } = await test({ code, args: {} });

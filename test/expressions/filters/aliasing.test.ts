@@ -19,7 +19,7 @@ describe("alias_card", () => {
     [delimited, "alias_card: 'false', 'true'", /^\d{4}-\d{4}-\d{4}-5567$/],
     ["3622 7206 2716 5567", "alias_card: false, true", /^\d{4} \d{4} \d{4} 5567$/],
     ["378282246310005", "alias_card: true, true", /^378282\d{5}0005$/],
-  ])("of %s by %s", (data, filter, shape) => {
+  ])("replaces %s by %s", (data, filter, shape) => {
     const alias = result(`{{ data | ${filter} }}`, data);
     expect(alias).toMatch(shape);
     expect(alias).not.toBe(data);
@@ -30,7 +30,7 @@ describe("alias_card", () => {
     ["123456", "alias_card: 'true', 'false'"],
     ["1234567890", "alias_card: 'true', 'true'"],
     ["----", "alias_card"],
-  ])("of %s by %s is rejected: nothing would be hidden", (data, filter) => {
+  ])("rejects %s by %s: nothing would be hidden", (data, filter) => {
     expect(refusal(`{{ data | ${filter} }}`, data)).toContain("alias_card needs more digits than it reveals");
   });
 
@@ -49,7 +49,7 @@ describe("alias_preserve_format", () => {
     ["4242424242424242", "alias_preserve_format: 0, 4", /^\d{12}4242$/],
     ["john.doe@gmail.com", "alias_preserve_format", /^[a-z]{4}\.[a-z]{3}@[a-z]{5}\.[a-z]{3}$/],
     ["Zoë 1", "alias_preserve_format", /^[a-z]{3} \d$/],
-  ])("of %s by %s", (data, filter, shape) => {
+  ])("replaces %s by %s", (data, filter, shape) => {
     const alias = result(`{{ data | ${filter} }}`, data);
     expect(alias).toMatch(shape);
     expect(alias).not.toBe(data);
@@ -63,7 +63,7 @@ describe("alias_preserve_length", () => {
     [mixed, "alias_preserve_length: 0, 5", /^[a-z0-9]{11}67890$/],
     [mixed, "alias_preserve_length: 3, 5", /^ABC[a-z0-9]{8}67890$/],
     ["john.doe@gmail.com", "alias_preserve_length: 0, 10", /^[a-z0-9]{8}@gmail\.com$/],
-  ])("of %s by %s", (data, filter, shape) => {
+  ])("replaces %s by %s", (data, filter, shape) => {
     expect(result(`{{ data | ${filter} }}`, data)).toMatch(shape);
   });
 });

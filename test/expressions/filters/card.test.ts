@@ -7,7 +7,7 @@ describe("card_bin", () => {
     ["378282246310005", "{{ data | card_bin }}", "378282"],
     ["4242-4242-4242-4242", "{{ data | card_bin: '-' }}", "42424242"],
     ["3782-822463-10005", "{{ data | card_bin: '-' }}", "378282"],
-  ])("of %s by %s", (data, expression, expected) => {
+  ])("reads %s by %s", (data, expression, expected) => {
     expect(result(expression, data)).toBe(expected);
   });
 });

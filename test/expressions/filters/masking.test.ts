@@ -51,7 +51,7 @@ describe("reveal_last", () => {
     ["Sensitive Value", "{{ data | reveal_last: 4 }}", "XXXXXXXXXXXalue"],
     ["123", "{{ data | reveal_last: 4 }}", "123"],
     ["1234", "{{ data | reveal_last: 0 }}", "XXXX"],
-  ])("of %s by %s", (data, expression, expected) => {
+  ])("masks %s by %s", (data, expression, expected) => {
     expect(result(expression, data)).toBe(expected);
   });
 
@@ -94,7 +94,7 @@ describe("card_mask", () => {
     [sampleCard.number, "{{ data | card_mask }}", "XXXXXXXXXXXXXXXX"],
     [sampleCard.number, "{{ data | card_mask: reveal_last4: true }}", "XXXXXXXXXXXX5567"],
     ["4242424242", "{{ data | card_mask: true, true }}", "XXXXXXXXXX"],
-  ])("of %s by %s", (data, expression, expected) => {
+  ])("masks %s by %s", (data, expression, expected) => {
     expect(result(expression, data)).toBe(expected);
   });
 

@@ -34,7 +34,7 @@ describe("code exports its function", () => {
       "an import at top level that is awaited",
       "const { default: axios } = await import('axios');\nexport default (req) => axios && req.args;",
     ],
-  ])("by %s", async (_name, code) => {
+  ])("with %s", async (_name, code) => {
     expect(await opened.compile(code)).toBeUndefined();
     expect(await opened.value(code, { args: { args: { a: 1 } }, key: { functionId: code } })).toEqual({ a: 1 });
     // And again, in the warm instance.

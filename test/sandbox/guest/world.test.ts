@@ -161,7 +161,7 @@ describe("util.inspect writes what Node writes", () => {
     expect(await guest(`require('util').inspect(${expression})`)).toContain(expected);
   });
 
-  test("of values of any size", async () => {
+  test("for values of any size", async () => {
     const text = await guest(
       "require('util').inspect(Object.fromEntries(Array.from({ length: 20000 }, (_, i) => ['k' + i, { a: { b: [1, 2, 3] } }])))",
     );
@@ -189,7 +189,7 @@ describe("timers", () => {
     expect(await guest("await new Promise((ok) => require('timers').setTimeout(ok, 1, 5))")).toBe(5);
   });
 
-  test("of a run that has ended never fire in the next", async () => {
+  test("never fire in the next run after theirs has ended", async () => {
     const code =
       "let fired = 0; module.exports = async ({ args }) => { if (args.set) { setTimeout(() => { fired++; }, 30); return 'set'; } await new Promise((ok) => setTimeout(ok, 60)); return fired; };";
     const key = { functionId: "timers" };
@@ -197,7 +197,7 @@ describe("timers", () => {
     expect(await opened.value(code, { key, args: { args: {} } })).toBe(0);
   });
 
-  test("of the host do not answer a run that has ended either", async () => {
+  test("do not answer a run that has ended through the host either", async () => {
     const code =
       "let answered = 0; module.exports = async ({ bt, args }) => { if (args.ask) { bt.tokenize(1).then(() => { answered++; }); return 'asked'; } await new Promise((ok) => setTimeout(ok, 60)); return answered; };";
     const hosts = { bt: () => new Promise<null>((resolve) => setTimeout(resolve, 30, null)) };

@@ -64,7 +64,7 @@ describe("a run goes", () => {
 });
 
 describe("a run never joins a compilation", () => {
-  test("of its own tenant", () => {
+  test("for its own tenant", () => {
     expect(chosen([thread("1", { tenant: "a", isExclusive: true })])).toBeUndefined();
     expect(chosen([thread("1", { tenant: "a", isExclusive: true }), thread("2", { tenant: "a" })])).toBe("2");
   });

@@ -40,7 +40,7 @@ describe("frames", () => {
     );
   });
 
-  test("of large size arrive in many chunks", () => {
+  test("arrive in many chunks if they are large", () => {
     const payload = Buffer.alloc(5_000_000, "x");
     const bytes = written({ kind: FrameKind.run, requestId: NO_REQUEST, number: 0, payload });
     const reader = new FrameReader(6_000_000);
@@ -54,7 +54,7 @@ describe("frames", () => {
     ["longer than allowed", frameHead(FrameKind.result, NO_REQUEST, 0, 1_000_000)],
     ["shorter than their head", Buffer.from([0, 0, 0, 3, 1, 2, 3])],
     ["of no known kind", Buffer.concat([Buffer.from([0, 0, 0, 21, 99]), Buffer.alloc(20)])],
-  ])("that are %s end the stream", (_name, bytes) => {
+  ])("end the stream if they are %s", (_name, bytes) => {
     expect(() => [...new FrameReader(1_000).read(bytes)]).toThrow(ProtocolError);
   });
 

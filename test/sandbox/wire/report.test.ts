@@ -11,7 +11,7 @@ const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
 const returned = { kind: "returned", console: [{ level: "log", text: "a" }], cold: true, waitedMs: 3 };
 
 describe("reports", () => {
-  test("of a returned value", () => {
+  test("carry a returned value", () => {
     expect(readReport(bytes(returned), bytes({ a: 1 }))).toEqual({
       outcome: { kind: "returned", value: { a: 1 }, console: [{ level: "log", text: "a" }] },
       cold: true,
@@ -20,7 +20,7 @@ describe("reports", () => {
     });
   });
 
-  test("of a published error: status and detail are ours, whatever the runner says", () => {
+  test("carry a published error: status and detail are ours, whatever the runner says", () => {
     const error = { type: "published", name: "BadRequestError", status: 200, detail: "<script>", errors: { a: ["b"] } };
     expect(readReport(bytes({ kind: "threw", error, waitedMs: 0 }), Buffer.alloc(0)).outcome).toEqual({
       kind: "threw",
@@ -29,7 +29,7 @@ describe("reports", () => {
     });
   });
 
-  test("of names with a special meaning in plain objects", () => {
+  test("carry names with a special meaning in plain objects", () => {
     const error = { type: "other", errors: JSON.parse('{"__proto__":["x"],"constructor":["y"]}') };
     const { outcome } = readReport(bytes({ kind: "threw", error, waitedMs: 0 }), Buffer.alloc(0));
     if (outcome.kind !== "threw" || outcome.error.type !== "other") throw new Error("it was read as something else");
@@ -99,7 +99,7 @@ describe("reports", () => {
     );
   });
 
-  test("of compilations", () => {
+  test("carry compilations", () => {
     expect(readCompileReport(bytes({ kind: "compiled" }))).toEqual({ kind: "compiled", problem: undefined });
     expect(readCompileReport(bytes({ kind: "failed", reason: "overloaded" }))).toEqual({ kind: "failed" });
     expect(readCompileReport(bytes({ kind: "failed", threadEnded: true }))).toEqual({ kind: "overran" });
@@ -110,7 +110,7 @@ describe("reports", () => {
 });
 
 describe("host calls", () => {
-  test("of bt and of fetch", () => {
+  test("carry calls of bt and of fetch", () => {
     expect(readHostCall(bytes({ to: "bt", method: "tokens.create", args: { a: 1 }, more: 1 }))).toEqual({
       to: "bt",
       method: "tokens.create",

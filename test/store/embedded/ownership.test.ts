@@ -236,7 +236,7 @@ describe("a pid file that outlived its server", () => {
     expect(await query(database.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 
-  it("of a living server is not deleted", async () => {
+  it("is not deleted if its server lives", async () => {
     const dataDir = newCopy();
     const owner = new DatabaseUser({ mode: "start", dataDir });
     await owner.says("ready");

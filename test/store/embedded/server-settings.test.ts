@@ -13,7 +13,7 @@ describe("the server's memory", () => {
     [4 * GB, "819MB"],
     [10 * GB, "2048MB"],
     [512 * GB, "2048MB"],
-  ])("of %d bytes is %s", (memory, expected) => {
+  ])("is for %d bytes %s", (memory, expected) => {
     expect(sharedBuffers(memory)).toBe(expected);
   });
 

@@ -219,7 +219,7 @@ describe("the owner is notified", () => {
     expect(await query(again.connection, "select count(*)::int as n from coats")).toEqual([{ n: 4992 }]);
   });
 
-  it("of no crashed backend, after which PostgreSQL recovers by itself", async () => {
+  it("only of the server's end: PostgreSQL recovers from a crashed backend by itself", async () => {
     const dataDir = copyOf(seed, join(scratch(), "data"));
     const database = await start({ dataDir });
     const pid = serverPid(dataDir);

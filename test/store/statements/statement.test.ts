@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../../src/audit/log-entry.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
-import { inPreparedSizes } from "../../../src/store/statements/statement-batch.js";
+import { inPreparedSizes } from "../../../src/store/statements/prepared-sizes.js";
 import { raiseAuthRevision, readTenant } from "../../../src/store/tenancy/tenants.js";
 import { countActiveToken, countToken } from "../../../src/store/tokens/token-counts.js";
 import { upsertCvc } from "../../../src/store/tokens/token-cvc.js";
@@ -130,7 +130,7 @@ describe("the statements of a transaction", () => {
 });
 
 describe("batches", () => {
-  it("of every size up to 130 give each input its own result", async () => {
+  it("give each input its own result at every size up to 130", async () => {
     await using fixture = await openFixture(database, { connections: 1, batch: 130 });
     for (let size = 1; size <= 130; size += 1) {
       const names = Array.from({ length: size }, (_, index) => `${size}/${index}`);

@@ -144,7 +144,7 @@ describe("requests next to a much larger transaction of their tenant", () => {
 });
 
 describe("a queue", () => {
-  it("that is full for a tenant rejects its requests at once, and no other tenant's", async () => {
+  it("rejects its requests at once if it is full for a tenant, and no other tenant's", async () => {
     await using fixture = await openFixture(database, { connections: 2, batch: 2, queuePerTenant: 6 });
     const other = await fixture.newTenant();
     const requests = Array.from({ length: 10 }, (_, index) => fixture.insert(`row ${index}`));
@@ -157,7 +157,7 @@ describe("a queue", () => {
     expect(await fixture.names(other)).toHaveLength(6);
   });
 
-  it("that is full for all rejects every request, and accepts them again afterwards", async () => {
+  it("rejects every request if it is full for all, and accepts them again afterwards", async () => {
     await using fixture = await openFixture(database, { connections: 2, queueInAll: 5 });
     const other = await fixture.newTenant();
     const first = flood(fixture, fixture.tenantId, 5);
@@ -208,7 +208,7 @@ describe("a queue", () => {
     expect(await fixture.names()).toEqual(["first", "warm"]);
   });
 
-  it("of a tenant that was rejected is not forgotten with its last request", async () => {
+  it("is not forgotten with its last request after it rejected a tenant", async () => {
     await using fixture = await openFixture(database, { connections: 2 });
     await fixture.insert("warm");
     const isRefused = () => fixture.batcher.refusalOf(fixture.tenantId) !== undefined;

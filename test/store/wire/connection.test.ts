@@ -86,7 +86,7 @@ describe("a step", () => {
     connection.end();
   });
 
-  it("that is discarded is not sent", async () => {
+  it("is not sent if it is discarded", async () => {
     const session = await openSession(database.address);
     session.connection.add(divide());
     session.connection.discardStep();
@@ -259,7 +259,7 @@ describe("a connection that is lost", () => {
     await ended;
   });
 
-  it("by us ends a step in progress", async () => {
+  it("ends a step in progress if we end it", async () => {
     const session = await openSession(database.address);
     const sleeping = session.run("select pg_sleep(20)", [], 0, nothing);
     session.connection.drop();

@@ -61,7 +61,7 @@ describe("messages from a database", () => {
     expect(readAll(Array.from(bytes, (byte) => Buffer.of(byte)))).toEqual(messages);
   });
 
-  it("of 20 MB are assembled from many packets, each byte copied once", () => {
+  it("are assembled from many packets at 20 MB, each byte copied once", () => {
     const large = { type: 68, payload: Buffer.alloc(20_000_000, 7) };
     const bytes = encoded(large);
     const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, index) =>

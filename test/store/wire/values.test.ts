@@ -37,7 +37,7 @@ const times = fc.date({
 });
 
 describe("values", () => {
-  it("of every type return unchanged", async () => {
+  it("return unchanged in every type", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -84,7 +84,7 @@ describe("values", () => {
     );
   });
 
-  it("that are times before 2000 or with microseconds are rounded down to the millisecond", async () => {
+  it("are rounded down to the millisecond if they are times before 2000 or with microseconds", async () => {
     const read = async (written: string) => {
       const [row] = await session.run("select $1::text::timestamptz", [text<string>((of) => of)], written, (column) =>
         column.time(),
@@ -96,7 +96,7 @@ describe("values", () => {
     expect(await read("0001-01-01T00:00:00Z")).toBe("0001-01-01T00:00:00.000Z");
   });
 
-  it("that are days and uuids are sent as text", async () => {
+  it("are sent as text if they are days or uuids", async () => {
     const given: { readonly day: string; readonly id: Uuid | null } = { day: "2026-02-28", id: null };
     const [row] = await session.run(
       "select $1::date::text, $2::uuid",
@@ -122,7 +122,7 @@ describe("values", () => {
       "a bigint that is not a safe integer",
       () => session.run("select $1::bigint", [bigint<number>((of) => of)], 2 ** 60, () => 0),
     ],
-  ])("that cannot be sent, such as %s, leave nothing behind", async (_, run) => {
+  ])("leave nothing behind if they cannot be sent: %s", async (_, run) => {
     await expect(run()).rejects.toThrow(RangeError);
     expect(await session.run("select 1", [], undefined, (column) => column.integer())).toEqual([1]);
   });
@@ -136,7 +136,7 @@ describe("values", () => {
     expect(await session.run("select 1", [], undefined, (column) => column.integer())).toEqual([1]);
   });
 
-  it("that are null in a not-null column fail without quoting the row", async () => {
+  it("fail without quoting the row if they are null in a not-null column", async () => {
     const reading = session.run("select null::text, '4242'::text", [], undefined, (column) => [
       column.text(),
       column.text(),

@@ -103,7 +103,7 @@ describe("a search query", () => {
     expect(faultOf(query)).toBe(`must have ${expected}`);
   });
 
-  it("of any characters is parsed or rejected, and never takes long", () => {
+  it("is parsed or rejected whatever its characters, and never takes long", () => {
     const piece = fc.constantFrom(
       ...[
         "type:card",

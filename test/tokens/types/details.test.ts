@@ -37,28 +37,28 @@ describe("brands", () => {
     ["6062821111111111", "hipercard"],
     ["6759649826438453", undefined],
     ["9999999999999995", undefined],
-  ])("of %s is %s", (number, brand) => {
+  ])("are recognized: %s is %s", (number, brand) => {
     expect(cardBrand(number)).toBe(brand);
   });
 });
 
 describe("details", () => {
-  test("of a card", () => {
+  test("describe a card", () => {
     const details = { bin: "42424242", last4: "4242", expiration_month: 12, expiration_year: 2025, brand: "visa" };
     expect(cardDetails(card)).toEqual(details);
     expect(tokenDetails(tokenType("card"), card)).toEqual({ card: details });
   });
 
-  test("of a number with fewer than 16 digits: a BIN of six", () => {
+  test("describe a number with fewer than 16 digits: a BIN of six", () => {
     const details = { bin: "378282", last4: "0005", brand: "american-express" };
     expect(tokenDetails(tokenType("card_number"), "378282246310005")).toEqual({ card: details });
   });
 
-  test("of a brand that is not listed", () => {
+  test("describe a brand that is not listed", () => {
     expect(cardDetails("9999999999999995")).toEqual({ bin: "99999999", last4: "9995" });
   });
 
-  test("of a bank account", () => {
+  test("describe a bank account", () => {
     const details = { routing_number: "021000021", account_number_last4: "7890" };
     expect(bankDetails(account)).toEqual(details);
     expect(tokenDetails(tokenType("bank"), account)).toEqual({ bank: details });

@@ -146,7 +146,7 @@ describe("a proxy", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("of another person is read by a DEVELOPER, who learns why it cannot be changed", async () => {
+  it("is read by a DEVELOPER who does not own it, who learns why it cannot be changed", async () => {
     const { body } = await tenant.manage("POST", "/proxies", {
       body: { name: "Of another", destination_url: "https://api.example.com" },
     });

@@ -79,7 +79,7 @@ describe("a passkey", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("that its person does not use leaves the sign-in waiting, and says so", async () => {
+  it("leaves the sign-in waiting if its person does not use it, and says so", async () => {
     await using console = await openWithAuthenticator();
     const { page } = console;
     const email = await memberOf(tenant, "DEVELOPER");

@@ -247,7 +247,7 @@ describe("applications", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("that would reveal values are refused with the reason", async () => {
+  it("are refused with the reason if they would reveal values", async () => {
     await using console = await open("OWNER", { expected: /status of 403/ });
     const { page } = console;
     await console.go("/applications?new=1");

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe("signing in", () => {
-  it("by a mailed link leads from the address to the console by keyboard alone", async () => {
+  it("leads by a mailed link from the address to the console by keyboard alone", async () => {
     await using console = await openBrowser(browser, { expected: REFUSED });
     const { page } = console;
     await console.go("");
@@ -97,7 +97,7 @@ describe("a sign-in that ends", () => {
     await page.getByText("Copy the key now.").waitFor();
   });
 
-  it("by its person shows the sign-in and calls nothing more", async () => {
+  it("shows the sign-in and calls nothing more if its person ends it", async () => {
     await using console = await openConsole(browser, tenant, email, { expected: REFUSED });
     const { page } = console;
     await console.go("");

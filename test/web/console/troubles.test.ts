@@ -38,7 +38,7 @@ async function answerWith(page: Page, status: number, code: string, reason: stri
 }
 
 describe("a vault in trouble", () => {
-  it("that limits a person says when to try again, and a retry works", async () => {
+  it("says when to try again if it limits a person, and a retry works", async () => {
     await using console = await open();
     const { page } = console;
     await answerWith(page, 429, "resource_exhausted", "rate_limited", 2n);
@@ -53,7 +53,7 @@ describe("a vault in trouble", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("that is away, behind a proxy that says 503, is asked again", async () => {
+  it("is asked again if it is away behind a proxy that says 503", async () => {
     await using console = await open();
     const { page } = console;
     await page.route(LIST, (route) => route.fulfill({ status: 503, contentType: "text/html", body: "<h1>503</h1>" }));
@@ -65,7 +65,7 @@ describe("a vault in trouble", () => {
     expect(console.wrongs).toEqual([]);
   });
 
-  it("that is slow shows that it loads", async () => {
+  it("shows that it loads while it is slow", async () => {
     await using console = await open();
     const { page } = console;
     const gate = Promise.withResolvers<void>();

@@ -8,7 +8,8 @@ import {
   type MultiProtocolServer,
 } from "../../../../src/api/connection/multi-protocol-server.js";
 import { callBodyOf } from "../../../../src/api/rpc/unary-fast-path/call-body.js";
-import { BodyTooLarge, collectBody } from "../../../../src/memory/collect-body.js";
+import { BodyTooLarge } from "../../../../src/memory/body-errors.js";
+import { collectBody } from "../../../../src/memory/collect-body.js";
 import { UNLIMITED_MEMORY } from "../../../../src/memory/memory-lease.js";
 
 const MAX_BYTES = 1_000;

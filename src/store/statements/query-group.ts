@@ -1,0 +1,90 @@
+import type { Connection, Execution } from "../wire/connection.js";
+import type { StatementBatch, StatementContext, StatementGroup } from "./statement-batch.js";
+import type { Table } from "./tables.js";
+
+/** A run of a group's statement, with the rows that it has received. */
+interface RowExecution<Row> extends Execution {
+  readonly rows: readonly Row[];
+}
+
+interface GroupDefinition<Input, Output, Row> {
+  readonly table: Table;
+  /** Returns the outputs in the order of the inputs. `rows` has an item for each execution. */
+  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+}
+
+/** Makes the executions of a statement for its inputs. */
+type Execute<Input, Row> = (inputs: readonly Input[], context: StatementContext) => readonly RowExecution<Row>[];
+
+/** All inputs of one statement in one step, in the order of their sort keys, with the callbacks for its outputs. */
+export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup {
+  readonly rank: number;
+  readonly #definition: GroupDefinition<Input, Output, Row>;
+  readonly #execute: Execute<Input, Row>;
+  readonly #onSent: () => void;
+  readonly #items: { input: Input; key: string; answer: ((output: Output) => void) | undefined }[] = [];
+  #inputs: readonly Input[] = [];
+  #executions: readonly RowExecution<Row>[] = [];
+  #outputs: readonly Output[] = [];
+
+  constructor(
+    rank: number,
+    definition: GroupDefinition<Input, Output, Row>,
+    execute: Execute<Input, Row>,
+    onSent: () => void,
+  ) {
+    this.rank = rank;
+    this.#definition = definition;
+    this.#execute = execute;
+    this.#onSent = onSent;
+  }
+
+  add(input: Input, key: string, answer: ((output: Output) => void) | undefined): void {
+    this.#items.push({ input, key, answer });
+  }
+
+  /** Sorts the inputs first: all transactions lock rows in this order. */
+  addTo(connection: Connection, context: StatementContext): void {
+    this.#onSent();
+    if (this.#items.length > 1) this.#items.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    this.#inputs = this.#items.map(({ input }) => input);
+    this.#executions = this.#execute(this.#inputs, context);
+    for (const execution of this.#executions) connection.add(execution);
+  }
+
+  read(): void {
+    const { table } = this.#definition;
+    const rows = this.#executions.map((execution) => execution.rows);
+    this.#outputs = this.#definition.answers(rows, this.#inputs);
+    if (this.#outputs.length !== this.#items.length && this.#items.some(({ answer }) => answer)) {
+      throw new Error(`a statement on ${table} answered ${this.#outputs.length} of ${this.#items.length} inputs`);
+    }
+  }
+
+  deliver(): void {
+    this.#outputs.forEach((output, index) => {
+      this.#items[index]?.answer?.(output);
+    });
+  }
+}
+
+/**
+ * The group of one statement in the batch that is being filled. Batches are filled one after the other, so it remembers
+ * only one, until that is sent. The group holds the inputs.
+ */
+export class CurrentGroup<Input, Output> {
+  #current: { readonly batch: StatementBatch; readonly group: QueryGroup<Input, Output> } | undefined;
+
+  /** Returns the group in a batch. The statement's first input makes it. */
+  in(batch: StatementBatch, make: () => QueryGroup<Input, Output>): QueryGroup<Input, Output> {
+    if (this.#current?.batch !== batch || !batch.mayJoin(this.#current.group)) {
+      this.#current = { batch, group: make() };
+      batch.add(this.#current.group);
+    }
+    return this.#current.group;
+  }
+
+  forget(): void {
+    this.#current = undefined;
+  }
+}
