@@ -24,6 +24,9 @@ import { sharesOnInput, type Unseal } from "./unsealing.js";
 /** How long a server waits for a database that starts up or recovers. */
 const START_WAIT_MS = 5 * 60_000;
 
+/** How long an embedded database waits for a process that was killed while it migrated: all of them run here. */
+const MIGRATION_LEASE = { leaseSeconds: 10 };
+
 /** The stored part of Cloakroom, opened: database, schema, root key. */
 export interface Vault extends AsyncDisposable {
   readonly database: Database;
@@ -97,7 +100,7 @@ export async function openVault({
     const embedded = config.databaseUrl || opened?.address ? undefined : await openEmbedded(config, as, announce);
     if (embedded) stack.defer(() => endPart("the embedded database", () => embedded.stop()));
     const { address, ownerAddress } = addressesOf(config, embedded?.connection ?? opened?.address);
-    const migrated = embedded ? await migrate(ownerAddress) : [];
+    const migrated = embedded ? await migrate(ownerAddress, MIGRATION_LEASE) : [];
     if (!embedded) {
       await awaitBoth(address, ownerAddress, as === "server" ? { waitMs: START_WAIT_MS, announce } : NO_WAIT);
       await requireMigrated(ownerAddress);
@@ -152,7 +155,7 @@ export async function openWithoutRootKey(
   if (embedded) stack.use(embedded);
   const { address, ownerAddress } = addressesOf(config, embedded?.connection);
   if (embedded) {
-    await migrate(ownerAddress);
+    await migrate(ownerAddress, MIGRATION_LEASE);
   } else {
     await awaitBoth(address, ownerAddress);
     await requireMigrated(ownerAddress);

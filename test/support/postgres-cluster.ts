@@ -4,10 +4,9 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { installedPackage } from "../../src/store/embedded/bundled-postgres.js";
+import type { PostgresPrograms } from "../../src/store/embedded/cluster.js";
 import { createDataDirectory, type DataLocation, locateData } from "../../src/store/embedded/data-location.js";
-import { findPostgres } from "../../src/store/embedded/find-postgres.js";
-import type { PostgresPrograms } from "../../src/store/embedded/postgres-programs.js";
+import { findPostgres, installedPackage } from "../../src/store/embedded/postgres-programs.js";
 import { childEnvironment } from "../../src/store/embedded/server-settings.js";
 import { connect, type Sql } from "../../src/store/postgres/connect.js";
 import { quoteName } from "../../src/store/postgres/roles.js";

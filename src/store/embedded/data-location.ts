@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { chmod, mkdir, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf } from "../postgres/database-error.js";
 import { clusterIn, majorsIn } from "./cluster.js";
-import { EmbeddedDatabaseError } from "./embedded-database-error.js";
+import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
 import {
   accountForRoot,
   accountOf,
@@ -125,6 +125,10 @@ async function canonical(path: string): Promise<string> {
   } catch (error) {
     const above = dirname(path);
     if (codeOf(error) !== "ENOENT" || above === path) throw error;
+    const target = await readlink(path).catch(() => undefined);
+    if (target !== undefined) {
+      throw new EmbeddedDatabaseError(`${path} is a symbolic link to ${target}, which does not exist.\n${REMEDY}`);
+    }
     return join(await canonical(above), basename(path));
   }
 }

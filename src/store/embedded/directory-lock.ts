@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lchownSync,
   lstatSync,
   readFileSync,
@@ -22,6 +23,8 @@ import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-erro
  */
 export type LockFile = "cloakroom.lock" | "users.lock" | "start.lock";
 
+type Mode = "exclusive" | "shared";
+
 /** SQLite's result code for a lock that another connection holds. */
 const SQLITE_BUSY = 5;
 const SERVER_FILE = "server.pid";
@@ -43,11 +46,7 @@ export class DirectoryLock {
    * Returns undefined if another process, or another caller in this one, holds the lock.
    * @throws EmbeddedDatabaseError if the file system has no locks or the file cannot be created
    */
-  static tryTake(
-    dataDir: string,
-    name: LockFile,
-    mode: "exclusive" | "shared" = "exclusive",
-  ): DirectoryLock | undefined {
+  static tryTake(dataDir: string, name: LockFile, mode: Mode = "exclusive"): DirectoryLock | undefined {
     const file = join(dataDir, name);
     let connection: DatabaseSync | undefined;
     try {
@@ -63,10 +62,10 @@ export class DirectoryLock {
       if (error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY) return undefined;
       const failure = toOperatorError(error, dataDir);
       if (failure instanceof EmbeddedDatabaseError) throw failure;
-      throw new EmbeddedDatabaseError(
-        `Cannot lock ${file}. CLOAKROOM_DATA_DIR must be a directory on a local disk that this user may write to.`,
-        { cause: error },
-      );
+      const problem =
+        `Cannot lock ${file}. CLOAKROOM_DATA_DIR must be a directory on a local disk that this user may write to.\n` +
+        "If that file is anything but an empty file, remove it while no Cloakroom process uses the directory.";
+      throw new EmbeddedDatabaseError(problem, { cause: error });
     }
   }
 
@@ -81,8 +80,7 @@ export class DirectoryLock {
 
 /** Whether any process holds the lock. Two processes can ask at once, unless they ask for the shared `users.lock`. */
 export function isLocked(dataDir: string, name: LockFile): boolean {
-  const lock = DirectoryLock.tryTake(dataDir, name, name === "users.lock" ? "exclusive" : "shared");
-  lock?.release();
+  using lock = DirectoryLock.tryTake(dataDir, name, name === "users.lock" ? "exclusive" : "shared");
   return lock === undefined;
 }
 
@@ -100,18 +98,17 @@ export function removeServerFile(dataDir: string): void {
 
 /** The server of the directory, for messages. A killed server leaves its file behind, but not its lock. */
 export function describeServer(dataDir: string): string {
-  if (!isLocked(dataDir, "cloakroom.lock")) return "another Cloakroom process";
-  const [pid, namespace, host] = readServerFile(dataDir).split("\n");
+  const [pid, namespace, host] = isLocked(dataDir, "cloakroom.lock") ? readServerFile(dataDir) : [];
   if (!pid || host === undefined) return "another Cloakroom process";
   if (host === hostname() && namespace === pidNamespace()) return `another Cloakroom server (pid ${pid})`;
   return `another Cloakroom server (in another container or host, ${host})`;
 }
 
-function readServerFile(dataDir: string): string {
+function readServerFile(dataDir: string): readonly string[] {
   try {
-    return readFileSync(join(dataDir, SERVER_FILE), "utf8");
+    return readFileSync(join(dataDir, SERVER_FILE), "utf8").split("\n");
   } catch {
-    return "";
+    return [];
   }
 }
 
@@ -133,9 +130,5 @@ function writeOwned(dataDir: string, file: string, content: string): void {
 
 /** Processes in another pid namespace share the directory, but not our pids. Empty on macOS, which has none. */
 function pidNamespace(): string {
-  try {
-    return readlinkSync("/proc/self/ns/pid");
-  } catch {
-    return "";
-  }
+  return existsSync("/proc/self/ns/pid") ? readlinkSync("/proc/self/ns/pid") : "";
 }

@@ -2,18 +2,19 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { majorsIn } from "./cluster.js";
-import { createDataDirectory, type DataLocation, locateData } from "./data-location.js";
+import { createDataDirectory, locateData } from "./data-location.js";
 import { DirectoryLock, describeServer, isLocked, removeServerFile, writeServerFile } from "./directory-lock.js";
 import { EmbeddedDatabaseError, toOperatorError } from "./embedded-database-error.js";
 import { signalServer } from "./postgres-server.js";
 import {
   ANNOUNCE_AFTER_MS,
-  type Announce,
   type EmbeddedConnection,
   findDatabase,
+  type Opening,
   type RunningDatabase,
   SocketUnreachable,
   START_TIMEOUT_MS,
+  servingProcess,
   startDatabase,
   stopDatabase,
 } from "./running-database.js";
@@ -22,13 +23,9 @@ import { truncateLog } from "./server-log.js";
 export { EmbeddedDatabaseError } from "./embedded-database-error.js";
 export type { EmbeddedConnection } from "./running-database.js";
 
-export interface EmbeddedDatabaseOptions {
+export interface EmbeddedDatabaseOptions extends Pick<Opening, "packageDir" | "announce"> {
   /** The data directory, absolute or relative to the working directory. */
   readonly dataDir: string;
-  /** The npm package with PostgreSQL's programs. Absent: the installed one. */
-  readonly packageDir?: string;
-  /** Receives lines for the operator. */
-  readonly announce: Announce;
 }
 
 export interface CommandOptions extends EmbeddedDatabaseOptions {
@@ -59,15 +56,14 @@ export interface DatabaseExit {
   readonly summary: string;
 }
 
-type Role = "server" | "command";
-
 /** How long another process may hold a lock while it only probes it. */
 const PROBE_MS = 500;
 /** How long to wait for users of a PostgreSQL that is not visible from here: they notice its end, or run elsewhere. */
 const UNSEEN_TIMEOUT_MS = { server: 60_000, command: 5_000 };
 /** How long an ending command waits to learn whether it is the last one. */
 const LEAVE_TIMEOUT_MS = 60_000;
-const LOG_CHECK_MS = 60_000;
+/** How often a server truncates PostgreSQL's log, and opens its session again if it broke. */
+const UPKEEP_MS = 60_000;
 const POLL_MS = 20;
 
 /**
@@ -78,32 +74,30 @@ const POLL_MS = 20;
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   try {
     const location = await locateData(options.dataDir);
-    const { dataDir } = location;
-    if (location.notice !== undefined) options.announce(location.notice);
+    const { dataDir, notice } = location;
+    if (notice !== undefined) options.announce(notice);
     await createDataDirectory(location);
     const lock = await tryFor(PROBE_MS, () => DirectoryLock.tryTake(dataDir, "cloakroom.lock"));
-    if (!lock) throw inUse(dataDir);
-    const release = () => {
-      removeServerFile(dataDir);
-      lock.release();
+    if (!lock) throw inUse(dataDir, describeServer(dataDir));
+    await using onFailure = new AsyncDisposableStack();
+    onFailure.use(lock);
+    onFailure.defer(() => removeServerFile(dataDir));
+    writeServerFile(dataDir);
+    const running = await findOrStart({ ...options, ...location, as: "server" }, true);
+    const owned = onFailure.move();
+    // What fails now can work in a minute.
+    const upkeep = () => {
+      truncateLog(running.cluster.logFile).catch(() => {});
+      running.session`select 1`.catch(() => {});
     };
-    try {
-      writeServerFile(dataDir);
-      const running = await findOrStart("server", location, { ...options, mayCreate: true });
-      const { logFile } = running.cluster;
-      // A log that cannot be truncated now can be in a minute.
-      const timer = setInterval(() => void truncateLog(logFile).catch(() => {}), LOG_CHECK_MS).unref();
-      return opened(running, {
-        atExit: () => signalServer(running.server, "SIGINT"),
-        leave: () =>
-          stopDatabase(running)
-            .finally(release)
-            .finally(() => clearInterval(timer)),
-      });
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const timer = setInterval(upkeep, UPKEEP_MS).unref();
+    return opened(running, {
+      atExit: () => signalServer(running.server, "SIGINT"),
+      async leave() {
+        clearInterval(timer);
+        await stopDatabase(running).finally(() => owned.disposeAsync());
+      },
+    });
   } catch (error) {
     throw toOperatorError(error, options.dataDir);
   }
@@ -117,17 +111,17 @@ export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): P
 export async function shareEmbeddedDatabase(options: CommandOptions): Promise<EmbeddedDatabase> {
   try {
     const location = await locateData(options.dataDir);
-    const { dataDir } = location;
+    const { dataDir, notice } = location;
     // A first server that is creating the database has taken its lock.
     const mayExist = (await majorsIn(dataDir)).length > 0 || existsSync(join(dataDir, "cloakroom.lock"));
     if (!options.mayCreate && !mayExist) throw noVault(dataDir);
     await createDataDirectory(location);
-    const running = await findOrStart("command", location, options);
-    if (running.isNew && location.notice !== undefined) options.announce(location.notice);
+    const running = await findOrStart({ ...options, ...location, as: "command" }, options.mayCreate);
+    if (running.isNew && notice !== undefined) options.announce(notice);
     // If PostgreSQL dies, a server must not wait for this command before it starts PostgreSQL again.
     void running.server.ended.then(() => running.use?.release());
     return opened(running, {
-      atExit: () => {
+      atExit() {
         using startLock = DirectoryLock.tryTake(dataDir, "start.lock");
         running.use?.release();
         if (startLock && isUnused("command", dataDir)) signalServer(running.server, "SIGINT");
@@ -144,20 +138,20 @@ interface UsedDatabase extends RunningDatabase {
   readonly use: DirectoryLock | undefined;
 }
 
-async function findOrStart(role: Role, location: DataLocation, options: CommandOptions): Promise<UsedDatabase> {
-  const { dataDir } = location;
+async function findOrStart(opening: Opening, mayCreate: boolean): Promise<UsedDatabase> {
+  const { as, dataDir, announce } = opening;
   const began = Date.now();
   let seenAt = began;
   for (let announced = false; ; await sleep(POLL_MS)) {
-    const attempt = await tryToFindOrStart(role, location, options);
+    const attempt = await tryToFindOrStart(opening, mayCreate);
     if (typeof attempt === "object") return attempt;
-    if (attempt === "starting") seenAt = Date.now();
-    if (Date.now() - seenAt > UNSEEN_TIMEOUT_MS[role]) throw unreachable(role, dataDir);
-    if (Date.now() - began > START_TIMEOUT_MS) throw unreachable(role, dataDir);
-    if (Date.now() - began < ANNOUNCE_AFTER_MS || announced) continue;
+    const now = Date.now();
+    if (attempt === "starting") seenAt = now;
+    if (now - seenAt > UNSEEN_TIMEOUT_MS[as] || now - began > START_TIMEOUT_MS) throw unreachable(opening);
+    if (now - began < ANNOUNCE_AFTER_MS || announced) continue;
     announced = true;
-    options.announce(
-      role === "server"
+    announce(
+      as === "server"
         ? `Waiting for a Cloakroom command to end its work on ${dataDir}.`
         : `Waiting for the database that ${describeServer(dataDir)} is starting.`,
     );
@@ -165,34 +159,37 @@ async function findOrStart(role: Role, location: DataLocation, options: CommandO
 }
 
 /** Fails as `starting` while another process starts, joins or leaves it; as `unseen` if its users' PostgreSQL is not here. */
-async function tryToFindOrStart(
-  role: Role,
-  location: DataLocation,
-  { packageDir, announce, mayCreate }: CommandOptions,
-): Promise<UsedDatabase | "starting" | "unseen"> {
-  const { dataDir } = location;
+async function tryToFindOrStart(opening: Opening, mayCreate: boolean): Promise<UsedDatabase | "starting" | "unseen"> {
+  const { as, dataDir } = opening;
   using startLock = DirectoryLock.tryTake(dataDir, "start.lock");
   if (!startLock) return "starting";
-  let running = await findDatabase(dataDir, announce).catch((error: unknown) => {
-    const isOfServer = error instanceof SocketUnreachable && role === "command" && isLocked(dataDir, "cloakroom.lock");
-    throw isOfServer ? unreachable(role, dataDir) : error;
+  const found = await findDatabase(opening).catch((error: unknown) => {
+    const isOfServer = error instanceof SocketUnreachable && as === "command" && isLocked(dataDir, "cloakroom.lock");
+    throw isOfServer ? unreachable(opening) : error;
   });
-  if (!running) {
-    if (!isUnused(role, dataDir)) return "unseen";
+  if (!found) {
+    if (!isUnused(as, dataDir)) return "unseen";
     if (!mayCreate && (await majorsIn(dataDir)).length === 0) throw noVault(dataDir);
-    running = await startDatabase(location, packageDir, announce);
   }
-  if (role === "server") return { ...running, use: undefined };
+  const running = found ?? (await startDatabase(opening));
+  if (as === "server") {
+    const other = await servingProcess(running);
+    if (other === undefined) return { ...running, use: undefined };
+    await running.session.end({ timeout: 0 });
+    throw inUse(dataDir, `another Cloakroom server (pid ${other})`);
+  }
   const use = DirectoryLock.tryTake(dataDir, "users.lock", "shared");
-  return use ? { ...running, use } : "starting";
+  if (use) return { ...running, use };
+  await running.session.end({ timeout: 0 });
+  return "starting";
 }
 
 /**
  * Whether no other process uses the database, in any container. While this process holds `start.lock`, no process can
  * start to.
  */
-function isUnused(role: Role, dataDir: string): boolean {
-  return !isLocked(dataDir, "users.lock") && (role === "server" || !isLocked(dataDir, "cloakroom.lock"));
+function isUnused(as: Opening["as"], dataDir: string): boolean {
+  return !isLocked(dataDir, "users.lock") && (as === "server" || !isLocked(dataDir, "cloakroom.lock"));
 }
 
 /** Ends a command's use. Meanwhile `start.lock` keeps other processes from starting or ending theirs. */
@@ -200,7 +197,11 @@ async function leave(running: UsedDatabase): Promise<void> {
   const { dataDir } = running.cluster;
   using startLock = await tryFor(LEAVE_TIMEOUT_MS, () => DirectoryLock.tryTake(dataDir, "start.lock"));
   running.use?.release();
-  if (startLock && isUnused("command", dataDir)) await stopDatabase(running);
+  const isLast = startLock !== undefined && isUnused("command", dataDir);
+  // If PostgreSQL has ended, no process serves from it.
+  const serving = isLast ? await servingProcess(running).catch(() => undefined) : undefined;
+  if (isLast && serving === undefined) await stopDatabase(running);
+  else await running.session.end({ timeout: 0 });
 }
 
 /** @param end `atExit` runs if the process exits without a stop, by an uncaught error or a second Ctrl-C */
@@ -229,14 +230,14 @@ async function tryFor<T>(timeoutMs: number, attempt: () => T | undefined): Promi
   }
 }
 
-function inUse(dataDir: string): EmbeddedDatabaseError {
+function inUse(dataDir: string, user: string): EmbeddedDatabaseError {
   return new EmbeddedDatabaseError(
-    `${dataDir} is in use by ${describeServer(dataDir)}. Stop that first, or give this server a CLOAKROOM_DATA_DIR of its own.`,
+    `${dataDir} is in use by ${user}. Stop that first, or give this server a CLOAKROOM_DATA_DIR of its own.`,
   );
 }
 
-function unreachable(role: Role, dataDir: string): EmbeddedDatabaseError {
-  const user = role === "server" ? "a Cloakroom command" : describeServer(dataDir);
+function unreachable({ as, dataDir }: Opening): EmbeddedDatabaseError {
+  const user = as === "server" ? "a Cloakroom command" : describeServer(dataDir);
   return new EmbeddedDatabaseError(
     `${dataDir} is in use by ${user}, whose database cannot be reached from here.\n` +
       "Run this command where the server runs (docker exec), or stop the server first.",

@@ -1,9 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../postgres/database-error.js";
+import { readOptional } from "./cluster.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import type { ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
@@ -39,18 +41,17 @@ export function startServer(
   postgres: string,
   data: string,
   settings: readonly string[],
-  account: ServerAccount,
-  stderr: number,
+  { spawnAs }: ServerAccount,
+  log: number,
 ): PostgresServer {
-  const child = spawn(postgres, ["-D", data, ...settings], {
-    ...account.spawnAs,
-    cwd: "/",
-    env: childEnvironment(),
-    detached: true,
-    stdio: ["ignore", stderr, stderr],
-  });
+  const options = { ...spawnAs, cwd: "/", env: childEnvironment(), detached: true } as const;
+  const child = spawn(postgres, ["-D", data, ...settings], { ...options, stdio: ["ignore", log, log] });
   child.unref();
-  return { pid: child.pid ?? 0, data, ended: exitOf(child) };
+  const ended = once(child, "exit").then(
+    ([code, signal]) => (signal ? `PostgreSQL was ended by ${signal}` : `PostgreSQL ended with exit code ${code}`),
+    (error: unknown) => `PostgreSQL could not be started (${codeOf(error)})`,
+  );
+  return { pid: child.pid ?? 0, data, ended };
 }
 
 /** A server that another process started. */
@@ -93,57 +94,15 @@ export function signalServer({ pid, data }: PostgresServer, signal: "SIGINT" | "
 
 /**
  * Whether the process is the server of the data directory. A pid alone proves nothing: after a crash, and after each restart
- * of a container, another process may have it. Backends and zombies have other command lines.
+ * of a container, another process may have it, which `pg_ctl` then takes for the server, and signals. Backends and zombies have
+ * other command lines.
  */
 export function isServerOf(pid: number, data: string): boolean {
   return pid > 0 && commandLine(pid).includes(`postgres -D ${data} `);
 }
 
-/**
- * The server that runs on the data directory, in this pid namespace.
- * @throws EmbeddedDatabaseError if the data directory is open in single-user mode
- */
-export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
-  const [first = "", , , port = "", socketDirectory = "", , , status = ""] = await readPidFile(data);
-  const pid = Number.parseInt(first, 10);
-  // Single-user mode writes its pid negated.
-  if (pid < 0 && /postgres --single /.test(commandLine(-pid))) {
-    throw new EmbeddedDatabaseError(
-      `PostgreSQL is open in single-user mode on ${data} (pid ${-pid}). End that first, then start again.`,
-    );
-  }
-  if (!isServerOf(pid, data)) return undefined;
-  return {
-    pid,
-    port: Number.parseInt(port, 10),
-    socketDirectory: socketDirectory.trim() || undefined,
-    isReady: status.trim() === "ready",
-  };
-}
-
-/**
- * Removes the `postmaster.pid` of a server that is gone, and returns the socket directory that it names. PostgreSQL itself
- * refuses to start if another process of its account has the pid now, which is common in containers, or if a power cut
- * left the file empty. It still checks its shared memory for survivors. The caller holds `start.lock`.
- */
-export async function removeStalePidFile(data: string): Promise<string | undefined> {
-  const socketDirectory = (await readPidFile(data))[4]?.trim();
-  if (await findPostmaster(data)) return undefined;
-  await rm(join(data, "postmaster.pid"), { force: true });
-  return socketDirectory || undefined;
-}
-
-async function readPidFile(data: string): Promise<readonly string[]> {
-  try {
-    return (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
-}
-
 /** Empty if there is no such process, and for a zombie. */
-function commandLine(pid: number): string {
+export function commandLine(pid: number): string {
   try {
     if (process.platform === "linux") return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
     return execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" });
@@ -152,11 +111,36 @@ function commandLine(pid: number): string {
   }
 }
 
-function exitOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    child.once("error", (error) => resolve(`PostgreSQL could not be started (${codeOf(error)})`));
-    child.once("exit", (code, signal) =>
-      resolve(signal ? `PostgreSQL was ended by ${signal}` : `PostgreSQL ended with exit code ${code}`),
+/**
+ * The server that runs on the data directory, in this pid namespace.
+ * @throws EmbeddedDatabaseError if the data directory is open in single-user mode
+ */
+export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
+  const [first = "", , , port, socketDirectory, , , status] = await readPidFile(data);
+  const pid = Number.parseInt(first, 10);
+  // Single-user mode writes its pid negated.
+  if (pid < 0 && /postgres --single /.test(commandLine(-pid))) {
+    throw new EmbeddedDatabaseError(
+      `PostgreSQL is open in single-user mode on ${data} (pid ${-pid}). End that first, then start again.`,
     );
-  });
+  }
+  if (!isServerOf(pid, data)) return undefined;
+  return { pid, port: Number(port), socketDirectory: socketDirectory || undefined, isReady: status === "ready" };
+}
+
+/**
+ * Removes the `postmaster.pid` of a server that is gone, and returns the socket directory that it names. PostgreSQL itself
+ * refuses to start if another process of its account has the pid now, which is common in containers, or if a power cut
+ * left the file empty. It still checks its shared memory for survivors. The caller holds `start.lock`.
+ */
+export async function removeStalePidFile(data: string): Promise<string | undefined> {
+  const [, , , , socketDirectory] = await readPidFile(data);
+  if (await findPostmaster(data)) return undefined;
+  await rm(join(data, "postmaster.pid"), { force: true });
+  return socketDirectory;
+}
+
+async function readPidFile(data: string): Promise<readonly string[]> {
+  const text = (await readOptional(join(data, "postmaster.pid"))) ?? "";
+  return text.split("\n").map((line) => line.trim());
 }

@@ -1,13 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
+import type { DatabaseAddress } from "../postgres/connect.js";
 import { codeOf } from "../postgres/database-error.js";
-import { installedPackage, removeOldCopies } from "./bundled-postgres.js";
-import { assertMajor, type Cluster, clusterIn, majorsIn, readPassword, repairPermissions } from "./cluster.js";
-import { createCluster, DATABASE, ROLE } from "./create-cluster.js";
+import {
+  assertMajor,
+  type Cluster,
+  clusterIn,
+  createCluster,
+  DATABASE,
+  majorsIn,
+  ROLE,
+  readPassword,
+  repairPermissions,
+} from "./cluster.js";
 import type { DataLocation } from "./data-location.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
-import { findPostgres } from "./find-postgres.js";
+import { findPostgres, installedPackage, removeOldCopies } from "./postgres-programs.js";
 import {
+  commandLine,
   findPostmaster,
   foundServer,
   isServerOf,
@@ -17,31 +27,33 @@ import {
   startServer,
   stopServer,
 } from "./postgres-server.js";
-import type { ServerAccount } from "./server-account.js";
 import { lastFailure, openLog, truncateLog } from "./server-log.js";
 import { availableMemory, serverSettings } from "./server-settings.js";
 import { createSocketDirectory, PORT, removeSocketDirectory } from "./socket-directory.js";
 
-/** Options for postgres.js. */
-export interface EmbeddedConnection {
-  /** The directory of the unix socket. */
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly username: string;
-  readonly password: string;
-}
+/** Options for postgres.js. `host` is the directory of the unix socket. */
+export type EmbeddedConnection = Extract<DatabaseAddress, { readonly host: string }>;
 
 /** A server that accepts connections. */
 export interface RunningDatabase {
   readonly server: PostgresServer;
-  readonly connection: EmbeddedConnection;
   readonly cluster: Cluster;
+  readonly connection: EmbeddedConnection;
+  /** A connection of this process. While it is open, {@link servingProcess} finds a server. */
+  readonly session: postgres.Sql;
   /** initdb ran in this start. */
   readonly isNew: boolean;
 }
 
-export type Announce = (line: string) => void;
+/** A process that opens the database. */
+export interface Opening extends DataLocation {
+  /** The one server of the data directory, or a command beside it. */
+  readonly as: "server" | "command";
+  /** The npm package with PostgreSQL's programs. Absent: the installed one. */
+  readonly packageDir?: string | undefined;
+  /** Receives lines for the operator. */
+  readonly announce: (line: string) => void;
+}
 
 /** How long crash recovery may take: it replays up to max_wal_size, on a slow disk for minutes. */
 export const START_TIMEOUT_MS = 15 * 60_000;
@@ -55,6 +67,8 @@ const POLL_MS = 10;
 
 /** Failures to connect while a server starts, recovers or stops. */
 const TRANSIENT = /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_\w+|CONNECT_TIMEOUT|57P0[123]|53300)$/;
+/** The application name of a server's session. The pid follows. */
+const SERVER_SESSION = "cloakroom server ";
 
 /** The server runs, but this process cannot reach its socket. */
 export class SocketUnreachable extends EmbeddedDatabaseError {}
@@ -64,15 +78,12 @@ export class SocketUnreachable extends EmbeddedDatabaseError {}
  * accepts connections. Returns undefined if no server runs. The caller holds `start.lock`.
  * @throws EmbeddedDatabaseError if it runs and cannot be used
  */
-export async function findDatabase(dataDir: string, announce: Announce): Promise<RunningDatabase | undefined> {
-  const [major] = await majorsIn(dataDir);
+export async function findDatabase(opening: Opening): Promise<RunningDatabase | undefined> {
+  const [major] = await majorsIn(opening.dataDir);
   if (major === undefined) return undefined;
-  const cluster = clusterIn(dataDir, major);
+  const cluster = clusterIn(opening.dataDir, major);
   const postmaster = await findPostmaster(cluster.data);
-  if (!postmaster) return undefined;
-  const server = foundServer(postmaster.pid, cluster.data);
-  const connection = await untilReady(server, cluster, announce);
-  return connection && { server, connection, cluster, isNew: false };
+  return postmaster && untilReady(foundServer(postmaster.pid, cluster.data), cluster, opening);
 }
 
 /**
@@ -80,13 +91,9 @@ export async function findDatabase(dataDir: string, announce: Announce): Promise
  * process uses the database.
  * @throws EmbeddedDatabaseError if that fails; then no server is left running
  */
-export async function startDatabase(
-  location: DataLocation,
-  packageDir: string | undefined,
-  announce: Announce,
-): Promise<RunningDatabase> {
-  const { dataDir, account } = location;
-  const programs = await findPostgres(location, packageDir ?? installedPackage());
+export async function startDatabase(opening: Opening): Promise<RunningDatabase> {
+  const { dataDir, account } = opening;
+  const programs = await findPostgres(opening, opening.packageDir ?? installedPackage());
   const cluster = clusterIn(dataDir, programs.major);
   const isNew = !(await majorsIn(dataDir)).includes(programs.major);
   if (isNew) await createCluster(cluster, programs, account);
@@ -97,29 +104,40 @@ export async function startDatabase(
   await removeSocketDirectory((await removeStalePidFile(cluster.data)) ?? "");
   await truncateLog(cluster.logFile);
   for (const giveUp = Date.now() + SHARED_MEMORY_TIMEOUT_MS; ; await sleep(100)) {
-    const outcome = await tryToStart(programs.postgres, cluster, account, announce);
-    if (typeof outcome !== "string") return { ...outcome, cluster, isNew };
+    const outcome = await tryToStart(programs.postgres, cluster, opening);
+    if (typeof outcome !== "string") return { ...outcome, isNew };
     // Another process was killed after it started a server and before the server wrote its pid file.
-    const found = /lock file .* already exists/.test(outcome) && (await findDatabase(dataDir, announce));
+    const found = /lock file .* already exists/.test(outcome) && (await findDatabase(opening));
     if (found) return found;
     if (/is still in use|lock file .* already exists/.test(outcome) && Date.now() < giveUp) continue;
-    throw new EmbeddedDatabaseError(`PostgreSQL did not start: ${outcome}\nIts log is ${cluster.logFile}.`);
+    throw new EmbeddedDatabaseError(
+      `PostgreSQL did not start: ${outcome}\nIts log is ${cluster.logFile}. If files are missing or damaged, restore ${cluster.home} from a backup.`,
+    );
   }
 }
 
 /** Stops the server and removes its socket. */
-export async function stopDatabase({ server, connection }: RunningDatabase): Promise<void> {
+export async function stopDatabase({ server, connection, session }: RunningDatabase): Promise<void> {
+  await session.end({ timeout: 0 });
   await stopServer(server);
   await removeSocketDirectory(connection.host);
 }
 
+/**
+ * Another process that serves from this PostgreSQL, by its session. If its lock on the data directory is free, somebody
+ * has deleted the lock files.
+ */
+export async function servingProcess({ session }: RunningDatabase): Promise<number | undefined> {
+  const rows = await session<{ name: string }[]>`
+    select application_name as name from pg_stat_activity
+    where starts_with(application_name, ${SERVER_SESSION}) and pid <> pg_backend_pid()`;
+  // The session of a killed process remains for a moment.
+  return rows.map(({ name }) => Number(name.slice(SERVER_SESSION.length))).find((pid) => commandLine(pid) !== "");
+}
+
 /** Returns PostgreSQL's output if it ends instead. */
-async function tryToStart(
-  program: string,
-  cluster: Cluster,
-  account: ServerAccount,
-  announce: Announce,
-): Promise<Pick<RunningDatabase, "server" | "connection"> | string> {
+async function tryToStart(program: string, cluster: Cluster, opening: Opening): Promise<RunningDatabase | string> {
+  const { account } = opening;
   const socketDirectory = await createSocketDirectory(cluster.data, account);
   await using log = await openLog(cluster.logFile);
   const { size: logStart } = await log.stat();
@@ -128,8 +146,8 @@ async function tryToStart(
   const stopAtExit = () => signalServer(server, "SIGINT");
   process.once("exit", stopAtExit);
   try {
-    const connection = await untilReady(server, cluster, announce);
-    if (connection) return { server, connection };
+    const running = await untilReady(server, cluster, opening);
+    if (running) return running;
   } catch (error) {
     await stopServer(server);
     await removeSocketDirectory(socketDirectory);
@@ -145,8 +163,9 @@ async function tryToStart(
 async function untilReady(
   server: PostgresServer,
   cluster: Cluster,
-  announce: Announce,
-): Promise<EmbeddedConnection | undefined> {
+  { as, announce }: Opening,
+): Promise<RunningDatabase | undefined> {
+  const { logFile } = cluster;
   const password = await readPassword(cluster);
   const began = Date.now();
   for (let announced = false; isServerOf(server.pid, cluster.data); await sleep(POLL_MS)) {
@@ -156,16 +175,25 @@ async function untilReady(
     if (postmaster?.isReady) {
       const { socketDirectory: host = "nowhere", port } = postmaster;
       const connection = { host, port, database: DATABASE, username: ROLE, password };
-      const failure = await tryToConnect(connection);
-      if (failure === undefined) return connection;
-      if (!TRANSIENT.test(failure)) throw refused(failure, cluster);
-      if (failure === "ENOENT" && waited > SOCKET_TIMEOUT_MS) throw hidden(server.pid, host);
+      const session = await tryToConnect(connection, as);
+      if (typeof session !== "string") return { server, cluster, connection, session, isNew: false };
+      if (!TRANSIENT.test(session)) throw refused(session, cluster);
+      if (session === "ENOENT" && waited > SOCKET_TIMEOUT_MS) {
+        throw new SocketUnreachable(
+          `PostgreSQL (pid ${server.pid}) runs, but its socket cannot be reached (${host}; a private /tmp?).\n` +
+            `Stop it and start again: kill -INT ${server.pid}`,
+        );
+      }
     }
-    if (waited > START_TIMEOUT_MS) throw tooSlow(server.pid, cluster);
+    if (waited > START_TIMEOUT_MS) {
+      throw new EmbeddedDatabaseError(
+        `PostgreSQL (pid ${server.pid}) gave no answer for ${START_TIMEOUT_MS / 60_000} minutes. Its log ${logFile} says more; start again to go on waiting.`,
+      );
+    }
     if (waited > ANNOUNCE_AFTER_MS && !announced) {
       announced = true;
       announce(
-        `PostgreSQL is still starting, most likely recovering after a crash, which can take minutes (its log: ${cluster.logFile}).`,
+        `PostgreSQL is still starting, most likely recovering after a crash, which can take minutes (its log: ${logFile}).`,
       );
     }
   }
@@ -173,35 +201,24 @@ async function untilReady(
 }
 
 /** Returns the error code of a failure. */
-async function tryToConnect(connection: EmbeddedConnection): Promise<string | undefined> {
-  const sql = postgres({ ...connection, max: 1, fetch_types: false, connect_timeout: 10 });
+async function tryToConnect(connection: EmbeddedConnection, as: Opening["as"]): Promise<postgres.Sql | string> {
+  const session = postgres({
+    ...{ ...connection, max: 1, fetch_types: false, connect_timeout: 10 },
+    connection: { application_name: as === "server" ? `${SERVER_SESSION}${process.pid}` : "cloakroom command" },
+  });
   try {
-    await sql`select 1`;
-    return undefined;
+    await session`select 1`;
+    return session;
   } catch (error) {
+    await session.end({ timeout: 0 });
     return codeOf(error);
-  } finally {
-    await sql.end({ timeout: 0 });
   }
 }
 
-function refused(code: string, cluster: Cluster): EmbeddedDatabaseError {
-  const remedy =
-    code === "28P01"
-      ? `it does not accept the password in ${cluster.passwordFile}. Restore that file from the same backup as the data.`
-      : `it refused the connection (${code}). Its log is ${cluster.logFile}.`;
-  return new EmbeddedDatabaseError(`PostgreSQL runs on ${cluster.data}, but ${remedy}`);
-}
-
-function hidden(pid: number, directory: string): EmbeddedDatabaseError {
-  return new SocketUnreachable(
-    `PostgreSQL (pid ${pid}) runs, but its socket cannot be reached (${directory}; a private /tmp?).\n` +
-      `Stop it and start again: kill -INT ${pid}`,
-  );
-}
-
-function tooSlow(pid: number, cluster: Cluster): EmbeddedDatabaseError {
+function refused(code: string, { data, home, logFile, passwordFile }: Cluster): EmbeddedDatabaseError {
   return new EmbeddedDatabaseError(
-    `PostgreSQL (pid ${pid}) gave no answer for ${START_TIMEOUT_MS / 60_000} minutes. Its log ${cluster.logFile} says more; start again to go on waiting.`,
+    code === "28P01"
+      ? `PostgreSQL runs on ${data}, but it does not accept the password in ${passwordFile}. Restore that file from the same backup as the data.`
+      : `PostgreSQL runs on ${data}, but it refused the connection (${code}). Its log is ${logFile}. If files are missing or damaged, restore ${home} from a backup.`,
   );
 }

@@ -3,7 +3,8 @@ import { type FileHandle, open, rm, writeFile } from "node:fs/promises";
 
 /** The size in bytes at which the log is moved aside. */
 const LOG_LIMIT = 10 * 1024 * 1024;
-const FAILURE = /\b(?:FATAL|PANIC): {2}(.*)/g;
+/** Before it reads its configuration PostgreSQL writes `postgres: could not ...`. */
+const FAILURE = /(?:\b(?:FATAL|PANIC): {2}|^postgres: )(.*)/gm;
 
 /** Opens the file that receives PostgreSQL's stderr. Follows no link, because root may open the file of another user. */
 export function openLog(path: string): Promise<FileHandle> {
@@ -22,7 +23,7 @@ export async function truncateLog(path: string, limit = LOG_LIMIT): Promise<void
   await file.truncate(0);
 }
 
-/** The last FATAL or PANIC message after the position `since`. */
+/** The last message of a failure after the position `since`. */
 export async function lastFailure(path: string, since: number): Promise<string | undefined> {
   await using file = await openLog(path);
   const { size } = await file.stat();

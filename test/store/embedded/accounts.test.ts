@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { installedPackage } from "../../../src/store/embedded/bundled-postgres.js";
+import { installedPackage } from "../../../src/store/embedded/postgres-programs.js";
 import { copyOf, isRoot, leftovers, makeSeed, NOTHING, query, scratch, serverPid, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";
 

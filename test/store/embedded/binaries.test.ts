@@ -13,9 +13,13 @@ import {
 import { readlink, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { bundledPostgres, installedPackage, removeOldCopies } from "../../../src/store/embedded/bundled-postgres.js";
-import { findPostgres } from "../../../src/store/embedded/find-postgres.js";
-import { isUsable } from "../../../src/store/embedded/postgres-programs.js";
+import {
+  bundledPostgres,
+  findPostgres,
+  installedPackage,
+  isUsable,
+  removeOldCopies,
+} from "../../../src/store/embedded/postgres-programs.js";
 import { ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, query, scratch, start } from "./support/databases.js";
 import { DatabaseUser } from "./support/processes.js";

@@ -73,6 +73,14 @@ describe("a lock of a data directory", () => {
     }
     expect(readdirSync(dataDir)).toEqual(["cloakroom.lock"]);
   });
+
+  it("says what to do about a lock file with another content", () => {
+    const dataDir = scratch();
+    writeFileSync(join(dataDir, "start.lock"), "7\n");
+    expect(() => DirectoryLock.tryTake(dataDir, "start.lock")).toThrow(
+      /Cannot lock .*start\.lock\. .*\nIf that file is anything but an empty file, remove it while no Cloakroom process/,
+    );
+  });
 });
 
 describe("the server of a data directory", () => {

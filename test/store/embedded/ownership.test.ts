@@ -53,14 +53,26 @@ describe("a second owner", () => {
     await start({ dataDir });
   });
 
-  it("uses the running PostgreSQL when its lock files were deleted, and starts no other", async () => {
+  it("is refused although somebody deleted the lock files, and a command leaves the first its PostgreSQL", async () => {
     const dataDir = newCopy();
     const first = await start({ dataDir });
     const pid = serverPid(dataDir);
-    for (const name of ["cloakroom.lock", "start.lock", "users.lock"]) rmSync(join(dataDir, name), { force: true });
-    const second = await start({ dataDir });
-    expect(serverPid(dataDir)).toBe(pid);
-    expect(second.connection).toEqual(first.connection);
+    const deleteLocks = (): void => {
+      for (const name of ["cloakroom.lock", "start.lock", "users.lock", "server.pid"]) {
+        rmSync(join(dataDir, name), { force: true });
+      }
+    };
+    deleteLocks();
+    await expect(start({ dataDir })).rejects.toThrow(
+      `${dataDir} is in use by another Cloakroom server (pid ${process.pid}). Stop that first`,
+    );
+    const other = new DatabaseUser({ mode: "start", dataDir });
+    expect(await other.says("failed")).toContain(`is in use by another Cloakroom server (pid ${process.pid})`);
+    deleteLocks();
+    const command = new DatabaseUser({ mode: "share", dataDir });
+    expect((await command.says("ready")).connection).toEqual(first.connection);
+    await command.stop();
+    expect(isRunning(dataDir, pid)).toBe(true);
     expect(await query(first.connection, "select owner from coats")).toEqual([{ owner: "Ada" }]);
   });
 

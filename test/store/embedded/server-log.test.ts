@@ -36,6 +36,11 @@ describe("PostgreSQL's log file", () => {
       failure: "second",
     },
     { lines: "2026 UTC [1] FATAL:  of an earlier start\n2026 UTC [2] LOG:  ready\n", since: 44, failure: undefined },
+    {
+      lines: "postgres: could not find the database system\nExpected to find it in the directory\n",
+      since: 0,
+      failure: "could not find the database system",
+    },
   ])("shows why a start failed: $failure", async ({ lines, since, failure }) => {
     const path = join(scratch(), "postgres.log");
     writeFileSync(path, lines);

@@ -1,9 +1,21 @@
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { EmbeddedDatabaseError } from "../../../src/store/embedded/embedded-database.js";
 import { awaitedLater } from "../../support/awaited-later.js";
+import { canMount, SmallDisk } from "../../support/small-disk.js";
 import {
   copyOf,
   isRunning,
@@ -271,6 +283,11 @@ describe("a database that does not fit", () => {
       says: /does not accept the password in .*pg18\/password\. Restore that file/,
     },
     {
+      name: "a database that lost its control file",
+      spoil: (dataDir: string) => rmSync(join(dataDir, "pg18", "data", "global", "pg_control")),
+      says: /PostgreSQL did not start: could not find the database system\nIts log is .*\. If files .* restore .*pg18 from a backup\./,
+    },
+    {
       name: "a configuration that PostgreSQL refuses",
       spoil: (dataDir: string) => writeFileSync(join(dataDir, "pg18", "data", "postgresql.conf"), "work_mem = much\n"),
       says: /PostgreSQL did not start: configuration file .* contains errors\nIts log is .*postgres\.log/,
@@ -286,10 +303,76 @@ describe("a database that does not fit", () => {
     expect(existsSync(join(dataDir, "server.pid"))).toBe(false);
   });
 
-  it("is refused if a file is in its place", async () => {
-    const file = join(scratch(), "data");
-    writeFileSync(file, "");
-    await expect(start({ dataDir: file })).rejects.toThrow(/cannot use .*: a file .* where a directory is needed\./);
+  it.each([
+    {
+      name: "a file",
+      make: (path: string) => writeFileSync(path, ""),
+      says: /cannot use .*: a file .* where a directory is needed\.\nPut this right/,
+    },
+    {
+      name: "a link that leads nowhere",
+      make: (path: string) => symlinkSync("/nowhere/data", path),
+      says: /data is a symbolic link to \/nowhere\/data, which does not exist\.\nPut this right/,
+    },
+    {
+      name: "a link to itself",
+      make: (path: string) => symlinkSync(path, path),
+      says: /cannot use .*data: a symbolic link is not allowed here\.\nPut this right/,
+    },
+  ])("is refused if $name is in its place", async ({ make, says }) => {
+    const path = join(scratch(), "data");
+    make(path);
+    await expect(start({ dataDir: path })).rejects.toThrow(says);
+  });
+
+  it("is refused if its name is too long for the file system", async () => {
+    await expect(start({ dataDir: join(scratch(), "n".repeat(300)) })).rejects.toThrow(
+      /cannot use .*n: a name on its path is too long\.\nPut this right/,
+    );
+  });
+
+  it.runIf(canMount)(
+    "is not set up on a full disk, which is named as the cause, and leaves no partial one",
+    async () => {
+      using disk = new SmallDisk(20);
+      const dataDir = join(disk.directory, "data");
+      await expect(start({ dataDir })).rejects.toThrow(
+        /could not set up its database: .*: No space left on device\nPut this right/,
+      );
+      expect(readdirSync(dataDir)).toEqual(["cloakroom.lock", "start.lock", "users.lock"]);
+    },
+  );
+});
+
+describe("a start that was killed while it set up a database", () => {
+  it("leaves drafts, which the next start removes", async () => {
+    const dataDir = join(scratch(), "data");
+    for (const draft of ["pg18.new", "pg18.new-AbC123", "pg17.new-0"]) {
+      mkdirSync(join(dataDir, draft, "data", "base"), { recursive: true });
+    }
+    expect((await start({ dataDir })).isNew).toBe(true);
+    expect(readdirSync(dataDir).toSorted()).toEqual([
+      "cloakroom.lock",
+      "pg18",
+      "server.pid",
+      "start.lock",
+      "users.lock",
+    ]);
+  });
+
+  it("may leave an initdb, which goes on and cannot touch the next start's files", async () => {
+    const dataDir = join(scratch(), "data");
+    const killed = new DatabaseUser({ mode: "start", dataDir });
+    const draftsOf = (): string[] => readdirSync(dataDir).filter((name) => name.startsWith("pg18.new"));
+    await until(() => existsSync(dataDir) && draftsOf().length > 0);
+    const [draft = ""] = draftsOf();
+    await killed.kill();
+    const next = new DatabaseUser({ mode: "start", dataDir });
+    await until(() => existsSync(join(dataDir, "pg18")) || draftsOf().some((name) => name !== draft));
+    const { connection } = await next.says("ready");
+    expect(await query(connection, "select current_user as me")).toEqual([{ me: "cloakroom" }]);
+    await next.stop();
+    expect(readdirSync(dataDir).filter((name) => name.startsWith("pg"))).toEqual(["pg18"]);
   });
 });
 
