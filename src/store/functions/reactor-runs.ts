@@ -34,7 +34,7 @@ export const readRun = defineRow<Uuid, RunRow>(
     from reactor_runs where tenant_id = ${tenantId} and id = ${id} and ${isUnexpired(sql, "expires_at", at)}`,
 );
 
-/** Unfinished runs. One that was already running when it is claimed was interrupted, and its attempt counts. */
+/** Unfinished runs. A run that was already running when it is claimed was interrupted, and its attempt counts. */
 export const { claim: claimRuns, hasDue: hasRunsDue } = defineDueWork<RunRow>("reactor_runs", {
   change: `claim = claim + 1, attempts = attempts + case when state = 'running' then 1 else 0 end,
     state = case when state = 'queued' then 'running' else state end`,
