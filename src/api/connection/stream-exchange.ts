@@ -4,7 +4,7 @@ import type { ArrivedRequest, WholeResponse } from "./exchange.js";
 
 /**
  * A request on a stream of HTTP/2, past the classes of Node that imitate HTTP/1.1: those two streams with their 13
- * listeners cost a bare call 10 us of 35 (docs/decisions/0046).
+ * listeners cost a bare call 8 us of 35 (docs/decisions/0002).
  */
 export class StreamRequest implements ArrivedRequest {
   readonly httpVersion = "2.0";

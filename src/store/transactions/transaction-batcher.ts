@@ -168,7 +168,7 @@ export class TransactionBatcher {
 
   /**
    * Every request that arrives in this turn of the event loop or the next one joins. The requests that an HTTP/2
-   * connection brings come in several turns: with the second turn, 23 of 32 share a transaction instead of 13.
+   * connection brings come in several turns: with the second turn, 22 of 32 share a transaction instead of 13.
    */
   #wake(): void {
     this.#watch ??= setInterval(() => this.#expireAll(), 250).unref();
