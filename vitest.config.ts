@@ -10,8 +10,8 @@ export default defineConfig({
       "test/support/global-setup.ts",
       "test/sandbox/support/image.ts",
     ],
-    // Files wait for servers and databases more than they compute: by the number of processors half the time is idle.
-    maxWorkers: 3,
+    // Files wait for servers, databases and deadlines as much as they compute: two for each of two processors keep both busy.
+    maxWorkers: 4,
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.
     maxConcurrency: 32,
     testTimeout: 30_000,

@@ -10,6 +10,7 @@ import { KEYLESS_RPC_LIMITS, registerHealth, registerRpcHealth } from "./health/
 import { createListener } from "./listener.js";
 import { type Observe, observeInto } from "./observation/observation.js";
 import type { OperatorLog } from "./observation/operator-log.js";
+import { compileRulesLater } from "./pipeline/validation.js";
 import { createRequestEdge } from "./request-edge.js";
 import { registerRest } from "./rest/rest-routes.js";
 import { registerReflection } from "./rpc/reflection.js";
@@ -43,6 +44,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const observe = observeInto(log, meters.operation);
   const rpcLimits = { messageBytes: options.bodyLimit, timeoutMs: options.requestTimeout };
   const shutdown = new AbortController();
+  const closing = new AbortController();
   registerHealth(app, options.readiness);
   await options.extend?.(app);
   registerRest(app, options.pipelines, options.bodyLimit, observe);
@@ -56,9 +58,12 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       await once(port.server, "listening");
       const address = port.server.address();
       if (address === null || typeof address === "string") throw new Error("the server listens on no port");
+      const inputs = options.pipelines.map(({ method }) => method.desc.input);
+      compileRulesLater(inputs, closing.signal);
       return address;
     },
     async close(graceMs) {
+      closing.abort();
       await drain(port, edge.inFlight, log, graceMs, () => shutdown.abort());
       await app.close();
     },

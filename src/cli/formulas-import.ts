@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import {
   type CreateReactorFormulaRequest,
   CreateReactorFormulaRequestSchema,
@@ -68,7 +68,7 @@ async function checkAll(documents: readonly Json[]): Promise<OfficialFormula[]> 
 }
 
 const readRequest = compileJsonReader(CreateReactorFormulaRequestSchema);
-const validate = compileValidation(CreateReactorFormulaRequestSchema, create(CreateReactorFormulaRequestSchema));
+const validate = compileValidation(CreateReactorFormulaRequestSchema);
 
 /** Applies the rules for a tenant's own formula. */
 async function check(sandbox: Sandbox, document: Json): Promise<OfficialFormula> {

@@ -1,4 +1,4 @@
-import { create, type DescMethod, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import { type DescMethod, getOption, type Message, toBinary } from "@bufbuild/protobuf";
 import { policy as policyOption } from "../../../gen/cloakroom/v1/options_pb.js";
 import type { Caller } from "../../access/caller.js";
 import { Denied, recordDenial } from "../../access/refusal.js";
@@ -94,7 +94,7 @@ type AnswerRequest = (
 function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
   const { desc } = method;
   const rpc = rpcOf(desc);
-  const validate = compileValidation(desc.input, create(desc.input));
+  const validate = compileValidation(desc.input);
   const fieldChecks = fieldChecksOf(desc);
   const idempotencyOf = idempotencyReader(method, parts);
   const updateMask = desc.input.fields.find(({ message }) => message?.typeName === "google.protobuf.FieldMask");

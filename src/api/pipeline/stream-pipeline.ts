@@ -1,4 +1,4 @@
-import { create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { Fault } from "../../base/fault.js";
 import type { ServedStream } from "../../services/served-stream.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
@@ -17,7 +17,7 @@ const STALE_ATTEMPTS = 5;
 
 export function buildStreamPipeline(stream: ServedStream, parts: AdmissionParts): StreamPipeline {
   const { desc } = stream;
-  const validate = compileValidation(desc.input, create(desc.input));
+  const validate = compileValidation(desc.input);
   return {
     stream,
     ...createAdmission(desc, parts),
