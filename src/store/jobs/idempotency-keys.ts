@@ -23,8 +23,11 @@ export type StoredKey = Omit<IdempotencyRow, "response"> & {
   readonly leased: boolean;
 };
 
-/** No index should serve this comparison: see not-over.ts. */
-const IS_NOT_OVER = "((expires_at > :now) is true)";
+/**
+ * By the server's clock and the database's: under a wrong clock a repeat would be carried out again. No index should
+ * serve this comparison: see unexpired.ts.
+ */
+const IS_NOT_OVER = "((expires_at > least(:now, now())) is true)";
 
 export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey>({
   table: "idempotency_keys",
