@@ -14,7 +14,7 @@ import { insertTerm } from "../store/tokens/token-terms.js";
 import { insertToken, insertTokenIfFree, type TokenRow, type TokenRowWithCvc } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
-import { expiryEntry, removeToken } from "./delete.js";
+import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import type { PreparedToken } from "./prepare.js";
 import { openToken, sealCvc, sealToken, splitCvc, textOf } from "./sealing.js";
@@ -160,7 +160,7 @@ async function resolveConflict(
   const conflicting = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
   const expired = conflicting.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
   if (expired.length > 0) {
-    for (const token of expired) await removeToken(tx, keys, token, expiryEntry(token));
+    for (const token of expired) await removeExpiredToken(tx, keys, token);
     return "try again";
   }
   const duplicate = conflicting.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));

@@ -8,7 +8,7 @@ import { countToken } from "../store/tokens/token-counts.js";
 import { deleteCvc } from "../store/tokens/token-cvc.js";
 import { lockToken } from "../store/tokens/token-reads.js";
 import { deleteTerm } from "../store/tokens/token-terms.js";
-import { deleteTokenRow, type TokenRow } from "../store/tokens/tokens.js";
+import { deleteExpiredTokenRow, deleteTokenRow, type TokenRow } from "../store/tokens/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { entityTypeOf } from "./entity.js";
 import { indexValuesOf } from "./prepare.js";
@@ -34,6 +34,14 @@ export async function deleteToken(
   await removeToken(tx, keys, row, logEntry(actorOf(caller), entityType, id, "delete"));
 }
 
+/**
+ * Removes an expired token whose id or content a request wants.
+ * @returns false if it changed meanwhile, or has not expired by the database's clock.
+ */
+export function removeExpiredToken(tx: Transaction, keys: TenantKeys, row: TokenRow): Promise<boolean> {
+  return removeToken(tx, keys, row, expiryEntry(row), deleteExpiredTokenRow);
+}
+
 /** The log row of an expired token. */
 export function expiryEntry(row: TokenRow): LogEntry {
   return logEntry(undefined, entityTypeOf(tokenType(row.type)), row.id, "expire");
@@ -45,9 +53,15 @@ export function expiryEntry(row: TokenRow): LogEntry {
  * @returns whether this call removed it.
  * @throws {SealBroken} before anything is written.
  */
-export async function removeToken(tx: Transaction, keys: TenantKeys, row: TokenRow, entry: LogEntry): Promise<boolean> {
+export async function removeToken(
+  tx: Transaction,
+  keys: TenantKeys,
+  row: TokenRow,
+  entry: LogEntry,
+  deleteRow = deleteTokenRow,
+): Promise<boolean> {
   const token = openToken(keys, tx.tenantId, row);
-  if (!(await deleteTokenRow(tx, { id: row.id, revision: row.revision }))) return false;
+  if (!(await deleteRow(tx, { id: row.id, revision: row.revision }))) return false;
   const { type, attributes, containers, createdAt } = token;
   const findable = { id: row.id, createdAt, containers, metadata: attributes.metadata ?? {} };
   for (const term of termsOf(keys, { ...findable, indexValues: indexValuesOf(token) })) deleteTerm(tx, term);

@@ -16,7 +16,7 @@ import { type TokenRow, type TokenRowWithCvc, updateTokenRow } from "../store/to
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { dedupeOnto, writeCvc } from "./create.js";
-import { expiryEntry, removeToken } from "./delete.js";
+import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchedContainers, requireImmutableUnchanged } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
@@ -106,8 +106,7 @@ async function findDuplicate(
   const conflicting = await findConflictingTokens(tx, { id: row.id, dedupeKey });
   const duplicate = conflicting.find(({ id }) => id !== row.id);
   if (!duplicate?.expires_at || duplicate.expires_at > tx.now) return duplicate;
-  await removeToken(tx, keys, duplicate, expiryEntry(duplicate));
-  return undefined;
+  return (await removeExpiredToken(tx, keys, duplicate)) ? undefined : duplicate;
 }
 
 function dedupeKeyOf({ isDeduplicated, fingerprint }: PatchedToken): Buffer | undefined {

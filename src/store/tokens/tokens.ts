@@ -146,6 +146,27 @@ export function deleteTokenRow(tx: Transaction, version: TokenVersion): Promise<
   return tx.query(DELETE_TOKEN, version);
 }
 
+const DELETE_EXPIRED_TOKEN = boundQuery<TokenVersion, boolean, true>({
+  table: "tokens",
+  kind: "write",
+  hasWritten: (isDeleted) => isDeleted,
+  sql: `
+    delete from tokens
+    where tenant_id = :tenant and id = :id and revision = :revision and expires_at <= now() returning true`,
+  parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
+  sortKey: ({ id }) => id,
+  row: () => true,
+  answers: (rows) => rows.map(({ length }) => length > 0),
+});
+
+/**
+ * The same for a token that has expired by the server's clock, if it has by the database's too: a clock that is fast
+ * must not delete for good what it only hides.
+ */
+export function deleteExpiredTokenRow(tx: Transaction, version: TokenVersion): Promise<boolean> {
+  return tx.query(DELETE_EXPIRED_TOKEN, version);
+}
+
 const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, boolean, true>({
   table: "tokens",
   kind: "write",

@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RunningServer } from "../../src/server/running-server.js";
+import { readConfig } from "../../src/settings/config.js";
+import { copyMigratedData } from "../support/migrated-data.js";
+import { newDirectory } from "../support/new-directory.js";
+import { openShop, type Shop } from "../support/payments.js";
+import { newTenant } from "../support/tenant.js";
+
+const HOUR = 3_600_000;
+
+/** The built program, because it starts processes of its own. */
+const builtServer: string = "../../dist/src/server/start-server.js";
+
+describe("a server whose clock runs a day fast, next to a database whose clock is right", () => {
+  let ahead = 0;
+  let server: RunningServer;
+  let shop: Shop;
+  beforeAll(async () => {
+    const environment = {
+      CLOAKROOM_DATA_DIR: copyMigratedData(join(newDirectory(), "data")),
+      ...{ CLOAKROOM_PORT: "0", CLOAKROOM_ADMIN_PORT: "0", CLOAKROOM_LOG_LEVEL: "error", CLOAKROOM_RATE_LIMITS: "off" },
+    };
+    const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
+    server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
+    shop = await openShop([], await newTenant(server.url, environment));
+  });
+  afterAll(() => server?.stop());
+
+  it("replays earlier answers: no payment is made twice", async () => {
+    const headers = { "BT-IDEMPOTENCY-KEY": "order-1" };
+    const body = {
+      ...{ amount: 1000, currency: "USD", connection_id: shop.connectionId, token: await shop.card() },
+    };
+    const pay = () => shop.backEnd("POST", "/orchestration/transactions", { body, headers });
+    const create = () => shop.backEnd("POST", "/tokens", { body: { type: "token", data: 1 }, headers });
+    const first = [await pay(), await create()];
+    expect(first.map(({ status }) => status)).toEqual([201, 201]);
+    ahead = 25 * HOUR;
+    const repeats = [await pay(), await create()];
+    ahead = 0;
+    expect(repeats.map(({ body: { id } }) => id)).toEqual(first.map(({ body: { id } }) => id));
+    expect(repeats.map(({ headers: sent }) => sent.get("bt-idempotency-replayed"))).toEqual(["true", "true"]);
+  });
+
+  it("hides tokens as expired, and deletes none for another that wants its id or content", async () => {
+    const backEnd = await shop.tenant.backEnd();
+    const expires_at = new Date(Date.now() + HOUR).toISOString();
+    const token = { id: "wanted", type: "token", data: "a value", deduplicate_token: true };
+    expect((await backEnd("POST", "/tokens", { body: { ...token, expires_at } })).status).toBe(201);
+    const other = await backEnd("POST", "/tokens", { body: { type: "token", data: "other", deduplicate_token: true } });
+    const change = () =>
+      backEnd("PATCH", `/tokens/${other.body.id}`, {
+        body: { data: "a value" },
+        headers: { "content-type": "application/merge-patch+json" },
+      });
+    ahead = 2 * HOUR;
+    expect((await backEnd("GET", "/tokens/wanted")).status).toBe(404);
+    expect((await backEnd("POST", "/tokens", { body: token })).status).toBe(409);
+    expect((await change()).body.id).toBe("wanted");
+    ahead = 0;
+    expect((await backEnd("GET", "/tokens/wanted")).body.data).toBe("a value");
+  });
+});
