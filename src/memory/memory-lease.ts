@@ -18,7 +18,7 @@ export type Proof =
    */
   | { readonly kind: "address"; readonly tenantId: TenantId; readonly name: string };
 
-/** The memory for bodies that one request may use. */
+/** The memory for bodies and large stored values that one request may use. */
 export interface RequestMemory {
   /** The request is answered, or its caller disconnected. */
   readonly isClosed: boolean;
@@ -42,7 +42,7 @@ export interface RequestMemory {
    * @throws {BodyFault} no_memory or waited_too_long; {Fault} unavailable if the caller disconnects meanwhile.
    */
   reserveRead(storedBytes: number): Promise<Reservation>;
-  /** The same without waiting. Undefined if the caller's share is in use. */
+  /** The same without waiting. Undefined if the caller's share is in use. @throws {Fault} unavailable without a caller. */
   reserveReadNow(storedBytes: number): Reservation | undefined;
 }
 
@@ -70,7 +70,7 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
   key: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 60_000 },
 };
 
-/** For bodies that other limits bound: calls of tenants' code. */
+/** For work that reads neither bodies nor large values. */
 export const UNLIMITED_MEMORY: RequestMemory = {
   isClosed: false,
   allowance: ALLOWANCES.key,
@@ -143,12 +143,12 @@ export class MemoryLease implements RequestMemory {
     const { large } = this.#budget;
     if (this.#reserved.some(({ pool, bytes }) => pool === large && bytes > 0)) throw memoryRefused("no_memory");
     const reservation = await this.reserve(this.#bodyBytesToRead(storedBytes));
-    if (this.#isClosed) throw new Fault("unavailable", "The caller has disconnected.");
+    this.#requireCaller();
     return reservation;
   }
 
   reserveReadNow(storedBytes: number): Reservation | undefined {
-    if (this.#isClosed) return NO_RESERVATION;
+    this.#requireCaller();
     const { pool, bytes } = this.#placeFor(this.#bodyBytesToRead(storedBytes));
     return pool.tryReserve(this.#heldBy(), bytes) ? this.#keep(pool, bytes) : undefined;
   }
@@ -179,6 +179,11 @@ export class MemoryLease implements RequestMemory {
     const isGranted = await reservation.granted;
     this.#pending = undefined;
     if (!isGranted) throw memoryRefused("waited_too_long");
+  }
+
+  /** No caller would get what is read, and its memory would not be counted. */
+  #requireCaller(): void {
+    if (this.#isClosed) throw new Fault("unavailable", "The caller has disconnected.");
   }
 
   /** A value that was stored under a higher limit counts as the largest that there is memory for. */

@@ -124,6 +124,7 @@ describe("the memory for bodies", () => {
     const later = waiting.reserveRead(LARGEST);
     await expect(large.reserveRead(LARGEST)).rejects.toMatchObject({ refusal: "no_memory" });
     for (const lease of [...granted, large]) lease.close();
+    expect(() => large.reserveReadNow(LARGEST)).toThrow("The caller has disconnected.");
     (await later).shrink(0);
     expect(budget.large.left).toBe(before);
   });
