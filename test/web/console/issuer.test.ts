@@ -1,7 +1,7 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { AS_OLDEST_BROWSER, launchBrowser } from "../../support/browser.js";
 import { OidcIssuer } from "../../support/oidc-issuer.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
@@ -38,6 +38,7 @@ it("a person whose issuer proves second factors signs in there again, in another
   const body = { email: "ada@example.com", role: "ADMIN" };
   expect((await tenant.manage("POST", "/tenants/self/invitations", { body })).status).toBe(201);
   const context = await browser.newContext();
+  await context.addInitScript({ content: AS_OLDEST_BROWSER });
   const page = await context.newPage();
   const atIssuer = { name: `Sign in at ${new URL(issuer.url).host}` };
   await page.goto(`${server.url}/console`);
