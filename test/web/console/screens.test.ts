@@ -254,7 +254,7 @@ describe("applications", () => {
     await page.getByLabel("Name").fill("Too much");
     await page.getByLabel("Shows").selectOption("reveal");
     await page.getByRole("button", { name: "Create application and key" }).click();
-    await page.getByText("without a second factor").waitFor();
+    await page.getByText("needs a second factor").waitFor();
     await page.getByRole("button", { name: "Add a passkey" }).waitFor();
     await console.expectAccessible();
   });
