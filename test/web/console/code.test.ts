@@ -107,7 +107,7 @@ it("asks before it saves over a version of another that came right after the per
   const path = `/reactors/${body.id}`;
   await using console = await open("ADMIN");
   const { page } = console;
-  await page.route("**/ReactorService/UpdateReactor", async (route) => {
+  await page.route("**/cloakroom.v1.ReactorService/UpdateReactor", async (route) => {
     const response = await route.fetch();
     await tenant.manage("PUT", path, { body: { ...draft, name: "By a program" } });
     await route.fulfill({ response });
@@ -116,7 +116,7 @@ it("asks before it saves over a version of another that came right after the per
   await page.getByLabel("Name").fill("By the console");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("heading", { level: 1, name: "By a program" }).waitFor();
-  await page.unroute("**/ReactorService/UpdateReactor");
+  await page.unroute("**/cloakroom.v1.ReactorService/UpdateReactor");
   await page.getByLabel("Name").fill("By the console again");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Somebody else has saved a newer version").waitFor();
