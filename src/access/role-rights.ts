@@ -5,7 +5,8 @@ import { storedContainer } from "./container.js";
 import { Grant } from "./grant.js";
 import type { ApplicationType, Permission, TokenPermission } from "./permissions.js";
 import { deniedWith } from "./refusal.js";
-import type { Role } from "./role.js";
+import { isAdministrator, type Role } from "./role.js";
+import { secondFactorRequired } from "./second-factor.js";
 
 const CHANGES = ["token:create", "token:update", "token:delete"] as const;
 const READS = ["token:read", "token:search"] as const;
@@ -16,8 +17,8 @@ const MASKABLE = [...CHANGES, ...READS] as const;
  * that people may call shows a value by it. Which operations they may call is a matter of the role, not of permissions.
  */
 const GRANTS: Readonly<Record<Role, Grant>> = {
-  OWNER: everywhere("mask", [...CHANGES, ...READS, "token:use"]),
-  ADMIN: everywhere("mask", [...CHANGES, ...READS, "token:use"]),
+  OWNER: everywhere("mask", [...MASKABLE, "token:use"]),
+  ADMIN: everywhere("mask", [...MASKABLE, "token:use"]),
   AUDITOR: everywhere("redact", [...READS, "token:use"]),
   DEVELOPER: new Grant({ permissions: [], rules: [] }),
 };
@@ -29,7 +30,7 @@ export function grantOfRole(role: Role): Grant {
 /** The most that people can give an application without a second factor: otherwise the key would bypass their role. */
 const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>> = {
   // Masks that a page's key writes to existing tokens have no effect.
-  public: grantable(ruleOn("mask", [...CHANGES, ...READS])),
+  public: grantable(ruleOn("mask", MASKABLE)),
   // A back end that updates tokens with `mask` may write the mask by which it then reads them.
   private: grantable(ruleOn("redact", ["token:update"]), ruleOn("mask", ["token:create", "token:delete", ...READS])),
 };
@@ -45,10 +46,7 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
   if (type !== "management" && exceeded === undefined) return;
   const what =
     type === "management" ? "a management application" : `an application with ${exceeded}${limitOf(exceeded)}`;
-  if (isAdministrator(principal.role)) {
-    const text = `People may not create, change or use ${what} without a second factor: confirm with a passkey.`;
-    throw new Fault("second_factor_required", text);
-  }
+  if (isAdministrator(principal.role)) throw secondFactorRequired(`Creating, changing or using ${what}`);
   throw new Fault(
     "permission_denied",
     `Your role ${principal.role} may not create, change or use ${what}; OWNER and ADMIN may, with a second factor.`,
@@ -70,10 +68,6 @@ export function withRevealGrant(caller: Caller): Caller {
   if (caller.settings.reveal_to_people) return { ...caller, grant: REVEAL };
   const text = "Revealing values to people is off for this tenant; turn on reveal_to_people.";
   throw deniedWith(caller, new Fault("permission_denied", text), "tenant", caller.tenantId, "reveal_to_people is off");
-}
-
-function isAdministrator(role: Role): boolean {
-  return role === "OWNER" || role === "ADMIN";
 }
 
 /** By which rules people do not give a permission. Empty: by none. */

@@ -2,6 +2,11 @@
 export const ROLES = ["OWNER", "ADMIN", "AUDITOR", "DEVELOPER"] as const;
 export type Role = (typeof ROLES)[number];
 
+/** Whether a role may administer what others created, and other people. */
+export function isAdministrator(role: Role): boolean {
+  return role === "OWNER" || role === "ADMIN";
+}
+
 export function isRole(text: string): text is Role {
   return ROLES.some((role) => role === text);
 }

@@ -31,7 +31,7 @@ async function run(args: readonly string[]): Promise<void> {
   return refuse(args);
 }
 
-/** Without the options that `cloakroom version` has as a command over the API. */
+/** Whether the arguments ask for this program's version alone. `version --server` is a command over the API. */
 function isVersion([first = "", ...others]: readonly string[]): boolean {
   if (["--version", "-V"].includes(first)) return true;
   return first === "version" && others.every((other) => other === "--json");

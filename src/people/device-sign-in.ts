@@ -10,6 +10,7 @@ import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { DeviceCodes, Issuer } from "./issuer.js";
 import { rethrowAsTenantNotFound, signInAs } from "./issuer-sign-in.js";
 import type { StartedSignIn } from "./sign-in.js";
+import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails, REQUEST_SECONDS } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -43,9 +44,7 @@ export class DeviceSignIn {
   /** @throws {Fault} rate_limited; unprocessable if the issuer does not offer the device flow to this server. */
   async begin(tenantId: TenantId, { network }: Pick<Visit, "network">): Promise<BegunDeviceSignIn> {
     const { database, keyring, issuer, limits } = this.#parts;
-    if (!(await limits.allows({ kind: "openid", network }))) {
-      throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
-    }
+    await requireWithinLimit(limits, { kind: "openid", network });
     const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
     const { deviceCode, ...shown } = await issuer.beginDevice();
     const intervalSeconds = pauseOf(shown.intervalSeconds);

@@ -37,6 +37,11 @@ export interface Checks {
   readonly verifier: string;
 }
 
+interface AuthorizationOptions {
+  /** Whether the person must sign in at the issuer again. Default: false. */
+  readonly isFresh?: boolean;
+}
+
 /** What an issuer says of a person. */
 export interface Claims {
   readonly issuer: string;
@@ -94,10 +99,13 @@ export class Issuer {
 
   /**
    * The page to send a browser to: code flow with PKCE.
-   * @param isFresh whether the person must sign in there again.
    * @throws {Fault} unavailable while the issuer is.
    */
-  async authorizationUrl(redirectUri: string, { state, nonce, verifier }: Checks, isFresh = false): Promise<string> {
+  async authorizationUrl(
+    redirectUri: string,
+    { state, nonce, verifier }: Checks,
+    { isFresh = false }: AuthorizationOptions = {},
+  ): Promise<string> {
     const url = buildAuthorizationUrl(await this.#discovered(), {
       ...{ redirect_uri: redirectUri, scope: SCOPE, state, nonce },
       code_challenge: await calculatePKCECodeChallenge(verifier),
@@ -150,7 +158,8 @@ export class Issuer {
     const configuration = await this.#discovered();
     try {
       const tokens = await genericGrantRequest(configuration, DEVICE_GRANT, { device_code: deviceCode.reveal() });
-      // Anyone can show another person a code, so a factor that was proved for it is not the program's.
+      // Device codes can be phished: the person who confirms one may not be at this terminal, so the issuer's second factor
+      // counts for nothing here.
       return await claimsIn(configuration, tokens, NO_FACTORS);
     } catch (error) {
       if (error instanceof Fault) throw error;

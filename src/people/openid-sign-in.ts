@@ -12,6 +12,7 @@ import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { SignInStep } from "./finish-first-factor.js";
 import type { Checks, Issuer } from "./issuer.js";
 import { rethrowAsTenantNotFound, signInAs } from "./issuer-sign-in.js";
+import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -24,6 +25,12 @@ interface OpenIdParts extends LinkParts {
   readonly limits: SignInLimits;
   /** The address under which people reach the server, without a slash at the end. */
   address(): string;
+}
+
+/** How a sign-in begins. */
+interface OpenIdStart extends Pick<Visit, "network"> {
+  /** Whether the person must sign in at the issuer again. */
+  readonly isFresh: boolean;
 }
 
 /** Sign-in at the operator's OpenID Connect issuer. */
@@ -45,19 +52,16 @@ export class OpenIdSignIn {
 
   /**
    * Begins a sign-in. The cookie ties its end to the same browser.
-   * @param isFresh whether the person must sign in at the issuer again.
+   * @throws {Fault} rate_limited for too many from one network.
    */
   async begin(
     tenantId: TenantId,
-    { network }: Pick<Visit, "network">,
-    isFresh = false,
+    { network, isFresh }: OpenIdStart,
   ): Promise<{ readonly url: string; readonly cookie: Sensitive<string> }> {
     const { database, keyring, issuer, limits } = this.#parts;
-    if (!(await limits.allows({ kind: "openid", network }))) {
-      throw new Fault("rate_limited", "Too many people are signing in. Try again in a minute.", { retryAfter: 60 });
-    }
+    await requireWithinLimit(limits, { kind: "openid", network });
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
-    const url = await issuer.authorizationUrl(this.#redirectUri(), checks, isFresh);
+    const url = await issuer.authorizationUrl(this.#redirectUri(), checks, { isFresh });
     const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);

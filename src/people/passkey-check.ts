@@ -5,11 +5,12 @@ import { readSignIn } from "../store/people/sign-ins.js";
 import { readAuthentication } from "./credential-text.js";
 import { listMemberPasskeys } from "./passkey.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
-import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
+import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { relyingPartyOf } from "./relying-party.js";
 import { secondFactorUntil } from "./second-factor-time.js";
 import { stepUp } from "./sign-in.js";
+import { requireWithinLimit } from "./sign-in-limit.js";
 import { authenticationOptions } from "./web-authentication.js";
 
 /**
@@ -19,7 +20,7 @@ import { authenticationOptions } from "./web-authentication.js";
 export async function beginPasskeyCheck(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId } = personOf(caller);
-  await requireWithinLimit(parts, signInId);
+  await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
   const keys = await parts.keyring.of(caller.tenantId);
   return parts.database.ordinary.run(caller.tenantId, caller.revision, async (tx) => {
     const passkeys = await listMemberPasskeys(tx, keys, memberId);

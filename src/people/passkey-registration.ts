@@ -14,9 +14,10 @@ import { openProfile } from "../tenancy/profile.js";
 import { readRegistration } from "./credential-text.js";
 import { type Credential, listMemberPasskeys, type Passkey, requirePasskey, sealPasskey } from "./passkey.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
-import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
+import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { relyingPartyOf } from "./relying-party.js";
 import { signedInAt, stepUp } from "./sign-in.js";
+import { requireWithinLimit } from "./sign-in-limit.js";
 import { registrationOptions, verifyRegistration } from "./web-authentication.js";
 
 /** A person has a few devices and keys. */
@@ -32,7 +33,7 @@ const FRESH_MS = 10 * 60_000;
 export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Caller): Promise<ShownChallenge> {
   const relyingParty = relyingPartyOf(parts.address());
   const { memberId, signInId, userId } = personOf(caller);
-  await requireWithinLimit(parts, signInId);
+  await requireWithinLimit(parts.limits, { kind: "passkey", signInId });
   const keys = await parts.keyring.of(caller.tenantId);
   return parts.database.ordinary.run(caller.tenantId, caller.revision, async (tx) => {
     const passkeys = await listMemberPasskeys(tx, keys, memberId);

@@ -8,10 +8,11 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { readAuthentication } from "./credential-text.js";
 import { listMemberPasskeys } from "./passkey.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "./passkey-challenge.js";
-import { type PasskeyParts, requireWithinLimit, type ShownChallenge } from "./passkey-parts.js";
+import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { acceptProof, refusedProof } from "./passkey-proof.js";
 import { relyingPartyOf } from "./relying-party.js";
 import { identityIn, METHODS, type Origin, type SignInMethod, type StartedSignIn, startSignIn } from "./sign-in.js";
+import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
@@ -23,7 +24,7 @@ import { authenticationOptions } from "./web-authentication.js";
  */
 export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Promise<ShownChallenge> {
   const waiting = waitingIn(visit);
-  await requireWithinLimit(parts, waiting.id);
+  await requireWithinLimit(parts.limits, { kind: "passkey", signInId: waiting.id });
   const relyingParty = relyingPartyOf(parts.address());
   const keys = await parts.keyring.of(waiting.tenantId).catch(unlessGone);
   return parts.database.ordinary.run(waiting.tenantId, "unguarded", async (tx) => {
@@ -118,5 +119,5 @@ function unlessGone(error: unknown): never {
 }
 
 function noneWaits(): Fault {
-  return new Fault("permission_denied", "No sign-in waits for a passkey in this browser. Begin with a link again.");
+  return new Fault("permission_denied", "No sign-in waits for a passkey in this browser. Sign in again.");
 }

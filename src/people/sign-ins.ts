@@ -1,4 +1,5 @@
 import { actorOf, type Caller, type PersonPrincipal, personOf } from "../access/caller.js";
+import { isAdministrator } from "../access/role.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, notFound } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
@@ -104,7 +105,7 @@ export async function endSignIn(tx: OrdinaryTransaction, caller: Caller, id: Uui
 }
 
 export function requireAdministrator({ role }: PersonPrincipal, what: string): void {
-  if (role === "OWNER" || role === "ADMIN") return;
+  if (isAdministrator(role)) return;
   throw new Fault("permission_denied", `Your role ${role} may not ${what}; OWNER and ADMIN may.`);
 }
 

@@ -20,6 +20,11 @@ type LimitName = keyof typeof LIMITS;
 
 const ALL = "all";
 
+/** Over how many seconds a limit counts. */
+export function secondsOfLimit(name: LimitName): number {
+  return LIMITS[name].duration;
+}
+
 /** One attempt of a person who is not signed in yet, or of a sign-in that asks for a passkey. */
 export type SignInAttempt =
   /** A link to an address of a tenant. */

@@ -1,6 +1,8 @@
-import { actorOf, type Caller } from "../access/caller.js";
+import { actorOf, type Caller, personOf } from "../access/caller.js";
 import { type Denied, deniedWith } from "../access/refusal.js";
+import { isAdministrator } from "../access/role.js";
 import { canGrantAnyPermission, requireOwn } from "../access/role-rights.js";
+import { secondFactorRequired } from "../access/second-factor.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
@@ -111,7 +113,7 @@ export async function updateFormula(
   if (!row) throw notFound("reactor formula");
   if (row.official) throw deniedOfficial(caller, id);
   requireOwn(caller, row.created_by);
-  if (!canGrantAnyPermission(caller) && (await tx.query(formulaInUse, id))) throw needsSecondFactor();
+  if (!canGrantAnyPermission(caller) && (await tx.query(formulaInUse, id))) throw mayNotChangeUsed(caller);
   const change = { ...rowOf(keys, tx.tenantId, id, draft), modified_by: actorOf(caller).id };
   if (!(await tx.query(updateFormulaRow, change))) throw notFound("reactor formula");
   writeLog(tx, logEntry(actorOf(caller), "reactor_formula", id, "update"));
@@ -133,10 +135,11 @@ export async function deleteFormula(tx: Transaction, caller: Caller, id: Uuid): 
 }
 
 /** Code that reactors run has the rights of their applications. */
-function needsSecondFactor(): Fault {
-  const text =
-    "Only OWNER and ADMIN may change a formula that reactors use, with a second factor: confirm with a passkey.";
-  return new Fault("second_factor_required", text);
+function mayNotChangeUsed(caller: Caller): Fault {
+  const { role } = personOf(caller);
+  if (isAdministrator(role)) return secondFactorRequired("Changing a formula that reactors use");
+  const text = `Your role ${role} may not change a formula that reactors use; OWNER and ADMIN may, with a second factor.`;
+  return new Fault("permission_denied", text);
 }
 
 function usedFormula(): Fault {

@@ -69,7 +69,8 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
     ),
     serve(method.beginOpenIdSignIn, async (request, { visit, reply }) => {
       if (!openId) throw invalid("method", "must be link: the operator of this server has configured no issuer");
-      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), visit, request.fresh);
+      const start = { network: visit.network, isFresh: request.fresh };
+      const { url, cookie } = await openId.begin(await tenantOf(parts, request.tenantId), start);
       reply.setCookie({ name: "openid", value: cookie, maxAge: REQUEST_SECONDS });
       return { authorizationUrl: url };
     }),

@@ -1,9 +1,10 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { requireReasonToStopAsking } from "../access/reveal-reason.js";
 import { canGrantAnyPermission } from "../access/role-rights.js";
+import { secondFactorRequired } from "../access/second-factor.js";
 import { readSettings, type TenantSettings } from "../access/tenant-settings.js";
 import { logEntry } from "../audit/log-entry.js";
-import { Fault, notFound } from "../base/fault.js";
+import { notFound } from "../base/fault.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { lockTenant, readTenant, type TenantRow, updateTenantRow } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
@@ -58,6 +59,5 @@ function remarkOn(before: TenantSettings, after: TenantSettings): string | undef
 /** Otherwise a stolen sign-in could open the way to values by itself. */
 function requireMayAllowReveal(caller: Caller): void {
   if (canGrantAnyPermission(caller)) return;
-  const text = "Allowing people to see values in the clear needs a second factor: confirm with a passkey.";
-  throw new Fault("second_factor_required", text);
+  throw secondFactorRequired("Allowing people to see values in the clear");
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { differenceOf } from "../../src/cli/api/version-command.js";
+import { versionWarning } from "../../src/cli/api/version-command.js";
 import { cloakroom } from "../support/command.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
@@ -39,14 +39,14 @@ describe("cloakroom version --server", () => {
   });
 });
 
-describe("differenceOf", () => {
+describe("versionWarning", () => {
   it.each([
     ["the same build", { version: "1.0.0", commit: "a" }, undefined],
     ["an unknown commit", { version: "1.0.0" }, undefined],
     ["another build", { version: "1.0.0", commit: "b" }, "different builds of version 1.0.0"],
     ["another version", { version: "1.1.0", commit: "a" }, "version 1.0.0, and the server is version 1.1.0"],
   ])("compares with the server's version: %s", (_, server, words) => {
-    const difference = differenceOf({ version: "1.0.0", commit: "a" }, server);
+    const difference = versionWarning({ version: "1.0.0", commit: "a" }, server);
     if (words === undefined) expect(difference).toBeUndefined();
     else expect(difference).toContain(words);
   });

@@ -31,6 +31,8 @@ const UNTRIED = [
   ...["BeginPasskeySignIn", "FinishPasskeySignIn", "BeginDeviceSignIn", "EndDeviceSignIn", "SignOut"],
 ];
 
+const HOW_TO_PROVE = "confirm with a passkey, or sign in again at an issuer that proves one.";
+
 describe("each operation", () => {
   it("has a cell in the table of roles", () => {
     for (const method of METHODS) expect(() => methodRolesOf(method)).not.toThrow();
@@ -46,7 +48,7 @@ describe("each operation", () => {
         expect(said).toContain(`Your role ${role} may not call ${operationOf(method)}; `);
         for (const other of roles) expect(body.message).toContain(other);
       } else if (needsSecondFactor) {
-        expect(said).toContain("needs a second factor");
+        expect(said).toContain(`${operationOf(method)} needs a second factor: ${HOW_TO_PROVE}`);
       } else {
         expect(said).not.toContain("Your role");
         expect([401, 500], said).not.toContain(status);
@@ -129,6 +131,7 @@ describe("people do not go around their role", () => {
       });
       expect(status).toBe(403);
       expect(body.message).toContain("second factor");
+      expect(body.message.endsWith(HOW_TO_PROVE), role).toBe(role !== "DEVELOPER");
     }
     const masked = { name: "A", type: "private", permissions: ["token:create", "token:read"] };
     expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);
@@ -205,6 +208,21 @@ describe("people do not go around their role", () => {
       ).toEqual(refusals.map(() => 403));
     }
     expect((await as("DEVELOPER").call("ProxyService/CreateProxy", own)).status).toBe(200);
+  });
+
+  it("with a formula that reactors use, which a second factor does not let a DEVELOPER change", async () => {
+    const draft = { name: "F", type: "private", code: "module.exports = async () => ({ raw: 1 });" };
+    const { body: formula } = await as("DEVELOPER").call("ReactorFormulaService/CreateReactorFormula", draft);
+    const reactor = { name: "R", formula: { id: formula.id } };
+    expect((await tenant.manage("POST", "/reactors", { body: reactor })).status).toBe(201);
+    const change = async (role: Role) => {
+      const { body } = await as(role).call("ReactorFormulaService/ReplaceReactorFormula", { id: formula.id, ...draft });
+      return body.message;
+    };
+    expect(await change("DEVELOPER")).toBe(
+      "Your role DEVELOPER may not change a formula that reactors use; OWNER and ADMIN may, with a second factor.",
+    );
+    expect(await change("ADMIN")).toBe(`Changing a formula that reactors use needs a second factor: ${HOW_TO_PROVE}`);
   });
 
   it("as DEVELOPERs who delete what others created", async () => {

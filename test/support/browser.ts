@@ -24,6 +24,9 @@ const DISABLED_FEATURES = [
   "WebUIOmniboxAimPopup",
 ];
 
+/** Runs in pages: takes away what the oldest browsers of docs/console.md lack. Chrome has these from 120 and 126. */
+export const AS_OLDEST_BROWSER = "delete URL.canParse; delete URL.parse;";
+
 /** Headless Chromium: the one in CHROMIUM, or the system's. */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = findProgram("chromium");

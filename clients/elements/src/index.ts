@@ -94,11 +94,10 @@ class Group implements ElementGroup, Elements {
     if (key === undefined || (publicKey !== undefined && session !== undefined)) {
       throw new ElementsError({ code: "options", message: "Give either publicKey or session." });
     }
-    if (!URL.canParse(baseUrl)) throw new ElementsError({ code: "options", message: "baseUrl must be a URL." });
+    this.baseUrl = checkedBaseUrl(baseUrl);
     if (self.origin === "null") {
       throw new ElementsError({ code: "frame_sandboxed", message: "This page is sandboxed: it has no origin." });
     }
-    this.baseUrl = new URL(baseUrl).href.replace(/\/+$/, "");
     this.#key = key;
     this.nonce = randomHex(16);
     const wanted = (locale ?? document.documentElement.lang).slice(0, 2).toLowerCase();
@@ -239,6 +238,15 @@ function readCallError(error: unknown): CallError {
     ...(typeof traceId === "string" ? { traceId } : {}),
     ...(problems.length > 0 ? { errors: Object.fromEntries(problems) } : {}),
   };
+}
+
+/** The vault's address without a slash at the end. @throws {ElementsError} for text that is not a URL. */
+function checkedBaseUrl(text: string): string {
+  try {
+    return new URL(text).href.replace(/\/+$/, "");
+  } catch {
+    throw new ElementsError({ code: "options", message: "baseUrl must be a URL." });
+  }
 }
 
 /** The body as JSON, with the names of elements in their places. */

@@ -1,4 +1,5 @@
 import { CloakroomError } from "./errors.js";
+import { parseUrl } from "./parse-url.js";
 
 /** Sees each attempt of a call. It may add headers; the key is not among those that it sees, and neither is the input. */
 export type Interceptor = (
@@ -80,15 +81,6 @@ export function checkedBaseUrl(text: string | undefined, allowInsecure = false):
     throw misuse("http:// sends values in the clear. Use https://, or set allowInsecure.");
   }
   return url;
-}
-
-/** `URL.parse` is missing in browsers of 2023. */
-function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** @throws {CloakroomError} for the key of a back end in a browser. */

@@ -3,6 +3,7 @@ import { AuthMode, policy as policyOption } from "../../../gen/cloakroom/v1/opti
 import { type Caller, personOf } from "../../access/caller.js";
 import { type Denied, deniedWith, recordDenial } from "../../access/refusal.js";
 import type { Role } from "../../access/role.js";
+import { secondFactorRequired } from "../../access/second-factor.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { PersonAuthenticator } from "../../people/person-authenticator.js";
 import { type MethodRoles, methodRolesOf, operationOf } from "../../services/method-roles.js";
@@ -46,7 +47,7 @@ function refusal(desc: DescMethod, { roles, needsSecondFactor }: MethodRoles, ca
   const isAllowed = roles.includes(role);
   if (isAllowed && (!needsSecondFactor || strongUntil !== undefined)) return undefined;
   const fault = isAllowed
-    ? new Fault("second_factor_required", `${operation} needs a second factor: confirm with a passkey.`)
+    ? secondFactorRequired(operation)
     : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);
   return deniedWith(caller, fault, "member", memberId, operation);
 }

@@ -15,8 +15,8 @@ export const version: Action = async (call) => {
     ];
     call.output.list(rows, ["program", "version", "commit"]);
   } else call.output.one({ client, server: { url, ...server } });
-  const difference = differenceOf(client, server);
-  if (difference !== undefined) process.stderr.write(`${difference}\n`);
+  const warning = versionWarning(client, server);
+  if (warning !== undefined) process.stderr.write(`${warning}\n`);
 };
 
 /** Undefined for a server that is too old to say it. */
@@ -29,8 +29,8 @@ async function serverVersion(call: ApiCall): Promise<ServerVersion | undefined> 
   }
 }
 
-/** What may not work between the two; undefined if they are the same build. */
-export function differenceOf(
+/** A warning about what may not work between the two; undefined if they are the same build. */
+export function versionWarning(
   client: { readonly version: string; readonly commit?: string | undefined },
   server: { readonly version: string; readonly commit?: string | undefined } | undefined,
 ): string | undefined {

@@ -1,5 +1,5 @@
 import { useLocationProperty } from "wouter/use-browser-location";
-import { leaveGuard } from "./leave-guard.js";
+import { type LeaveGuard, leaveGuard } from "./leave-guard.js";
 
 /** What this console keeps in the state of each entry of the browser's history. */
 interface EntryState {
@@ -11,12 +11,7 @@ interface NavigateOptions {
   readonly replace?: boolean;
 }
 
-/** The entry that is shown. */
-let position = 0;
-/** Set while the browser is on its way back to the entry that it left without a question. */
-let returning: { readonly address: Address; readonly target: number } | undefined;
-let shown: Address = addressOf(location);
-
+/** A place in the console. */
 interface Address {
   readonly pathname: string;
   readonly search: string;
@@ -26,63 +21,77 @@ interface Address {
  * Makes the browser's back and forward buttons ask where links do. A browser cannot be kept from leaving an entry, so the
  * console returns to it, shows its screen all the time, and then asks.
  */
-export function watchHistory(): void {
-  position = positionIn(history.state) ?? 0;
-  writePosition();
-  // Before the router's listener, which would already replace the screen.
-  addEventListener("popstate", onMove, { capture: true });
-}
+export class ConsoleHistory {
+  readonly #guard: LeaveGuard;
+  /** The entry that is shown. */
+  #position = 0;
+  #shown: Address | undefined;
+  /** Set while the browser is on its way back to the entry that it left without a question. */
+  #returning: { readonly address: Address; readonly target: number } | undefined;
 
-/** The path that the console shows, and how to open another, for the router. */
-export function useConsoleLocation(): [string, (to: string, options?: NavigateOptions) => void] {
-  return [useLocationProperty(() => (returning?.address ?? location).pathname), navigate];
-}
+  constructor(guard: LeaveGuard) {
+    this.#guard = guard;
+  }
 
-/** The search part of the address that the console shows, for the router. */
-export function useConsoleSearch(): string {
-  return useLocationProperty(() => (returning?.address ?? location).search);
-}
+  /** What the console shows. It differs from the browser's address while the browser is on its way back. */
+  get shown(): Address {
+    return this.#returning?.address ?? location;
+  }
 
-function navigate(to: string, { replace = false }: NavigateOptions = {}): void {
-  if (!replace) position += 1;
-  const state: EntryState = { position };
-  if (replace) history.replaceState(state, "", to);
-  else history.pushState(state, "", to);
-  shown = addressOf(location);
-}
+  /** Begins with the entry that the document was opened at. */
+  watch(): void {
+    this.#position = positionIn(history.state) ?? 0;
+    this.#shown = addressOf(location);
+    this.#writePosition();
+    // Before the router's listener, which would already replace the screen.
+    addEventListener("popstate", (event) => this.#onMove(event), { capture: true });
+  }
 
-function onMove(event: PopStateEvent): void {
-  const target = positionIn(history.state);
-  if (returning) {
+  /** Opens another place of the console. */
+  readonly navigate = (to: string, { replace = false }: NavigateOptions = {}): void => {
+    if (!replace) this.#position += 1;
+    const state: EntryState = { position: this.#position };
+    if (replace) history.replaceState(state, "", to);
+    else history.pushState(state, "", to);
+    this.#shown = addressOf(location);
+  };
+
+  #onMove(event: PopStateEvent): void {
+    const target = positionIn(history.state);
+    if (this.#returning) {
+      event.stopImmediatePropagation();
+      if (target === this.#position) this.#ask(this.#returning.target - this.#position);
+      else history.go(this.#position - (target ?? this.#position - 1));
+      return;
+    }
+    const next = addressOf(location);
+    const left = this.#shown ?? next;
+    // A link within the page, such as the one that skips to the content, makes an entry without a position.
+    const isSamePage = next.pathname === left.pathname && next.search === left.search;
+    if (isSamePage || !this.#guard.isHeld) {
+      this.#arriveAt(next, target);
+      return;
+    }
     event.stopImmediatePropagation();
-    if (target === position) ask(returning.target - position);
-    else history.go(position - (target ?? position - 1));
-    return;
+    this.#returning = { address: left, target: target ?? this.#position - 1 };
+    history.go(this.#position - this.#returning.target);
   }
-  const next = addressOf(location);
-  // A link within the page, such as the one that skips to the content, makes an entry without a position.
-  const isSamePage = next.pathname === shown.pathname && next.search === shown.search;
-  if (isSamePage || !leaveGuard.isHeld) {
-    if (target === undefined) {
-      position += 1;
-      writePosition();
-    } else position = target;
-    shown = next;
-    return;
+
+  #arriveAt(address: Address, position: number | undefined): void {
+    this.#position = position ?? this.#position + 1;
+    if (position === undefined) this.#writePosition();
+    this.#shown = address;
   }
-  event.stopImmediatePropagation();
-  returning = { address: shown, target: target ?? position - 1 };
-  history.go(position - returning.target);
-}
 
-function ask(distance: number): void {
-  returning = undefined;
-  leaveGuard.leave(() => history.go(distance));
-}
+  #ask(distance: number): void {
+    this.#returning = undefined;
+    this.#guard.leave(() => history.go(distance));
+  }
 
-function writePosition(): void {
-  const state: EntryState = { position };
-  history.replaceState(state, "");
+  #writePosition(): void {
+    const state: EntryState = { position: this.#position };
+    history.replaceState(state, "");
+  }
 }
 
 function positionIn(state: unknown): number | undefined {
@@ -92,4 +101,17 @@ function positionIn(state: unknown): number | undefined {
 
 function addressOf({ pathname, search }: Address): Address {
   return { pathname, search };
+}
+
+/** A document has one history. */
+export const consoleHistory = new ConsoleHistory(leaveGuard);
+
+/** The path that the console shows, and how to open another, for the router. */
+export function useConsoleLocation(): [string, ConsoleHistory["navigate"]] {
+  return [useLocationProperty(() => consoleHistory.shown.pathname), consoleHistory.navigate];
+}
+
+/** The search part of the address that the console shows, for the router. */
+export function useConsoleSearch(): string {
+  return useLocationProperty(() => consoleHistory.shown.search);
 }

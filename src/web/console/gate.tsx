@@ -1,26 +1,20 @@
-import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
-import {
-  type SignIn as SignInEntity,
-  SignInService,
-} from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
+import { SignInService } from "../../../clients/typescript/src/proto/cloakroom/v1/sign_ins_pb.js";
 import { problemOf } from "./api/call-problem.js";
 import { Skeleton } from "./components/loaded.js";
 import { Overlay } from "./components/overlay.js";
 import { ProblemNote } from "./components/problem-note.js";
 import { IdleWarning } from "./idle-warning.js";
 import { LeaveQuestion } from "./leave-question.js";
+import { takeLeftForIssuer } from "./left-for-issuer.js";
 import { SessionProvider } from "./session.js";
 import { Shell } from "./shell.js";
 import { SignIn } from "./sign-in/sign-in.js";
 import type { SignInState } from "./sign-in-state.js";
-
-/** How long a sign-in counts as one that has just begun. */
-const NEW_MS = 60_000;
 
 /** Asks who is signed in: shows the console, or the sign-in. A sign-in that ends is renewed over the page. */
 export function Gate({ state }: { state: SignInState }) {
@@ -29,7 +23,7 @@ export function Gate({ state }: { state: SignInState }) {
   const who = useQuery(SignInService.method.whoAmI, {}, { retry: false, staleTime: Number.POSITIVE_INFINITY });
   useRenewals(state);
   useSameMember(who.data?.memberId);
-  useNewSignIn(state, who.data?.signIn);
+  useReturnFromIssuer(state, who.data !== undefined);
   const onSignedIn = () => state.announce("signed-in");
   if (path === "/sign-in") return <SignIn onSignedIn={onSignedIn} />;
   if (who.isPending) return <Skeleton lines={4} />;
@@ -70,11 +64,10 @@ function useRenewals(state: SignInState): void {
 }
 
 /** Tells other tabs of a sign-in at the issuer, after which they can go on. */
-function useNewSignIn(state: SignInState, signIn: SignInEntity | undefined): void {
-  const createdAt = signIn?.createdAt && timestampMs(signIn.createdAt);
+function useReturnFromIssuer(state: SignInState, isSignedIn: boolean): void {
   useEffect(() => {
-    if (createdAt !== undefined && Date.now() - createdAt < NEW_MS) state.tellOtherTabs();
-  }, [createdAt, state]);
+    if (isSignedIn && takeLeftForIssuer()) state.tellOtherTabs();
+  }, [isSignedIn, state]);
 }
 
 /** Begins with an empty page when another person, or the same in another tenant, has signed in: nothing may mix. */

@@ -1,3 +1,5 @@
+import { parseUrl } from "../../../clients/typescript/src/parse-url.js";
+
 interface InOtherTabProps {
   readonly issuer: string;
   /** What the sign-in's page begins with. */
@@ -17,5 +19,5 @@ export function InOtherTab({ issuer, query }: InOtherTabProps) {
 
 /** How people know an issuer. */
 export function hostOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).host : address;
+  return parseUrl(address)?.host ?? address;
 }

@@ -1,7 +1,7 @@
 import "./styles/console.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.js";
-import { watchHistory } from "./console-history.js";
+import { consoleHistory } from "./console-history.js";
 import { applyTheme, chosenTheme } from "./theme.js";
 
 // React Aria adds a style element unless the page has one with this id. The content security policy would refuse it;
@@ -11,7 +11,7 @@ styleMarker.id = "react-aria-pressable-style";
 document.head.append(styleMarker);
 
 applyTheme(chosenTheme());
-watchHistory();
+consoleHistory.watch();
 const root = document.createElement("div");
 document.body.append(root);
 createRoot(root).render(<App />);

@@ -6,6 +6,8 @@ export interface Session {
   readonly who: WhoAmIResponse;
   /** Whether the role allows an operation, named Service/Method. */
   can(operation: string): boolean;
+  /** Whether the role is OWNER or ADMIN. */
+  readonly isAdministrator: boolean;
   /** Whether the role lets the person change what a user or application created: a DEVELOPER only the DEVELOPER's own. */
   mayChange(createdBy: string | undefined): boolean;
 }
@@ -17,6 +19,7 @@ export function SessionProvider({ who, children }: { who: WhoAmIResponse; childr
   const session = {
     who,
     can: (operation: string) => operations.has(operation),
+    isAdministrator: who.role === "OWNER" || who.role === "ADMIN",
     mayChange: (createdBy: string | undefined) => who.role !== "DEVELOPER" || createdBy === who.userId,
   };
   return <SessionContext value={session}>{children}</SessionContext>;

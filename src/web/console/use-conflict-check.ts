@@ -1,8 +1,11 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useRef, useState } from "react";
+import { useSession } from "./session.js";
 
 interface Versioned {
   readonly modifiedAt?: Timestamp | undefined;
+  /** The user or application that saved it last. */
+  readonly modifiedBy?: string | undefined;
 }
 
 /** Whether somebody else has saved since an editor was opened, and how to save all the same. */
@@ -18,6 +21,7 @@ export interface ConflictCheck {
 
 /** Reads an entity again before it is saved: the API has no precondition, so two people could overwrite each other. */
 export function useConflictCheck(opened: Versioned | undefined, readAgain: () => Promise<Versioned>): ConflictCheck {
+  const { userId } = useSession().who;
   const known = useRef(Promise.resolve(timeOf(opened)));
   const [newest, setNewest] = useState<number | undefined>();
   return {
@@ -38,9 +42,13 @@ export function useConflictCheck(opened: Versioned | undefined, readAgain: () =>
       save();
     },
     noteSaved() {
-      // Changes answer without the entity. The next save waits for this read.
+      // Changes return no entity. The next save waits for this read. It may find a version that another person saved since:
+      // that one stays unknown, and is a conflict at the next save.
       const before = known.current;
-      known.current = readAgain().then(timeOf, () => before);
+      known.current = readAgain().then(
+        (found) => (found.modifiedBy === userId ? timeOf(found) : before),
+        () => before,
+      );
     },
   };
 }

@@ -4,6 +4,7 @@ import {
   type ReadyMessage,
   type RefusedMessage,
 } from "../../../clients/elements/src/protocol.js";
+import { parseUrl } from "../../../clients/typescript/src/parse-url.js";
 import { fieldsOf } from "./messages-in.js";
 
 /** The purpose of this frame: from the server in its document, and from the loader in its address. */
@@ -48,7 +49,7 @@ export function openFrame(start: (context: FrameContext, init: InitMessage, port
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const refused: RefusedMessage = { cloakroom: "refused", nonce, id, code: error.code, message: error.message };
-    if (URL.canParse(origin)) parent.postMessage(refused, origin);
+    if (parseUrl(origin)) parent.postMessage(refused, origin);
   }
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { AS_OLDEST_BROWSER, launchBrowser } from "../../support/browser.js";
 import { cardPage, fieldFrame, inField, openShop, randomCardNumber, type Shop, vaultUrl } from "./support/shop.js";
 
 let shop: Shop;
@@ -17,6 +17,7 @@ afterAll(async () => {
 
 async function open(address: string): Promise<{ page: Page; console: string[] }> {
   const page = await browser.newPage();
+  await page.addInitScript({ content: AS_OLDEST_BROWSER });
   const texts: string[] = [];
   page.on("console", (message) => texts.push(message.text()));
   page.on("pageerror", (error) => texts.push(String(error)));

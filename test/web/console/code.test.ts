@@ -101,6 +101,31 @@ describe("a reactor", () => {
   });
 });
 
+it("asks before it saves over a version of another that came right after the person's own", async () => {
+  const draft = { name: "Saved by two", code: "module.exports = async () => ({});" };
+  const { body } = await tenant.manage("POST", "/reactors", { body: draft });
+  const path = `/reactors/${body.id}`;
+  await using console = await open("ADMIN");
+  const { page } = console;
+  await page.route("**/cloakroom.v1.ReactorService/UpdateReactor", async (route) => {
+    const response = await route.fetch();
+    await tenant.manage("PUT", path, { body: { ...draft, name: "By a program" } });
+    await route.fulfill({ response });
+  });
+  await console.go(`/reactors?id=${body.id}`);
+  await page.getByLabel("Name").fill("By the console");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { level: 1, name: "By a program" }).waitFor();
+  await page.unroute("**/cloakroom.v1.ReactorService/UpdateReactor");
+  await page.getByLabel("Name").fill("By the console again");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Somebody else has saved a newer version").waitFor();
+  expect((await tenant.manage("GET", path)).body.name).toBe("By a program");
+  await page.getByRole("button", { name: "Save over the newer version" }).click();
+  await page.getByRole("heading", { level: 1, name: "By the console again" }).waitFor();
+  expect(console.wrongs).toEqual([]);
+});
+
 describe("the editor", () => {
   it("is left by keyboard: Escape gives Tab back to the page", async () => {
     await using console = await open("DEVELOPER");

@@ -1,7 +1,7 @@
 // Needs: chromium
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchBrowser } from "../../support/browser.js";
+import { AS_OLDEST_BROWSER, launchBrowser } from "../../support/browser.js";
 import { OidcIssuer } from "../../support/oidc-issuer.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
@@ -38,6 +38,7 @@ it("a person whose issuer proves second factors signs in there again, in another
   const body = { email: "ada@example.com", role: "ADMIN" };
   expect((await tenant.manage("POST", "/tenants/self/invitations", { body })).status).toBe(201);
   const context = await browser.newContext();
+  await context.addInitScript({ content: AS_OLDEST_BROWSER });
   const page = await context.newPage();
   const atIssuer = { name: `Sign in at ${new URL(issuer.url).host}` };
   await page.goto(`${server.url}/console`);
@@ -61,4 +62,37 @@ it("a person whose issuer proves second factors signs in there again, in another
   expect((await tenant.manage("GET", "/applications")).body.data).toContainEqual(
     expect.objectContaining({ name: "Charges" }),
   );
+});
+
+it("a sign-in that ended is renewed at the issuer in another tab, with the same tenant and by a browser's wrong clock", async () => {
+  const body = { email: "grace@example.com", role: "ADMIN" };
+  expect((await tenant.manage("POST", "/tenants/self/invitations", { body })).status).toBe(201);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const atIssuer = { name: `Sign in at ${new URL(issuer.url).host}` };
+  await page.goto(`${server.url}/console/sign-in?tenant=${tenant.id}`);
+  await page.getByRole("button", atIssuer).click();
+  await logIn(page, "grace");
+
+  await page.getByRole("link", { name: "Make an application" }).first().click();
+  await page.getByLabel("Name").fill("Draft that stays");
+  await page.getByRole("group", { name: "Permissions of rule 1" }).getByText("token:create").waitFor();
+  // Of another tenant, as a link of that tenant's leaves it.
+  await page.evaluate("localStorage.setItem('cloakroom-tenant', 'another')");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Create application and key" }).click();
+  await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+  const opened = context.waitForEvent("page");
+  await page.getByRole("link", { name: `${atIssuer.name}, in another tab` }).click();
+  const other = await opened;
+  await other.addInitScript({ content: "{ const now = Date.now; Date.now = () => now() + 3_600_000; }" });
+  expect(await other.getByLabel("Tenant id").inputValue()).toBe(tenant.id);
+  await other.getByRole("button", atIssuer).click();
+  await logIn(other, "grace");
+
+  await page.getByRole("dialog", { name: "Sign in again" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Create application and key" }).click();
+  await page.getByText("Copy the key now.").waitFor();
+  const { data } = (await tenant.manage("GET", "/applications")).body;
+  expect(data).toContainEqual(expect.objectContaining({ name: "Draft that stays" }));
 });

@@ -229,6 +229,20 @@ describe("applications", () => {
     expect(console.wrongs).toEqual([]);
   });
 
+  it("show a DEVELOPER the keys of what others created, and no button to revoke one", async () => {
+    const { body } = await tenant.manage("POST", "/applications", {
+      body: { name: "Of another", type: "private", permissions: ["token:create"] },
+    });
+    await using console = await open("DEVELOPER");
+    const { page } = console;
+    await console.go(`/applications?id=${body.id}`);
+    await page.getByRole("columnheader", { name: "By" }).waitFor();
+    expect(await page.getByText("Revoke").count()).toBe(0);
+    await console.settle();
+    await console.expectAccessible();
+    expect(console.wrongs).toEqual([]);
+  });
+
   it("show when each of their keys was last used, and by which rows of the log", async () => {
     const used = await tenant.application({ type: "private", permissions: ["token:create"] });
     expect((await used("POST", "/tokens", { body: { type: "token", data: "x" } })).status).toBe(201);
@@ -254,7 +268,7 @@ describe("applications", () => {
     await page.getByLabel("Name").fill("Too much");
     await page.getByLabel("Shows").selectOption("reveal");
     await page.getByRole("button", { name: "Create application and key" }).click();
-    await page.getByText("without a second factor").waitFor();
+    await page.getByText("needs a second factor").waitFor();
     await page.getByRole("button", { name: "Add a passkey" }).waitFor();
     await console.expectAccessible();
   });

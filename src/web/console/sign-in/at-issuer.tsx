@@ -3,6 +3,7 @@ import { SignInService } from "../../../../clients/typescript/src/proto/cloakroo
 import { problemOf } from "../api/call-problem.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { hostOf } from "../in-other-tab.js";
+import { noteLeftForIssuer } from "../left-for-issuer.js";
 
 interface AtIssuerProps {
   readonly issuer: string;
@@ -17,6 +18,7 @@ export function AtIssuer({ issuer, tenantId, isFresh }: AtIssuerProps) {
   const begin = useMutation(SignInService.method.beginOpenIdSignIn, {
     onSuccess({ authorizationUrl }) {
       if (tenantId !== undefined) localStorage.setItem("cloakroom-tenant", tenantId);
+      noteLeftForIssuer();
       location.assign(authorizationUrl);
     },
   });

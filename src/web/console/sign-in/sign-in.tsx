@@ -6,6 +6,7 @@ import { problemOf } from "../api/call-problem.js";
 import { Skeleton } from "../components/loaded.js";
 import { ProblemNote } from "../components/problem-note.js";
 import { InOtherTab } from "../in-other-tab.js";
+import { useSessionIfAny } from "../session.js";
 import { AskForLink } from "./ask-for-link.js";
 import { AtIssuer } from "./at-issuer.js";
 import { PasskeyStep } from "./passkey-step.js";
@@ -39,7 +40,7 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
   const content = needsPasskey ? (
     <PasskeyStep {...{ onSignedIn, isEmbedded }} onGiveUp={() => setNeedsPasskey(false)} />
   ) : link === undefined ? (
-    <Methods {...{ isEmbedded }} onPasskeyNeeded={() => setNeedsPasskey(true)} />
+    <Methods onPasskeyNeeded={() => setNeedsPasskey(true)} />
   ) : (
     <TakeLink
       {...{ link, onSignedIn }}
@@ -60,14 +61,15 @@ export function SignIn({ onSignedIn, isEmbedded = false }: SignInProps) {
 }
 
 interface MethodsProps {
-  readonly isEmbedded: boolean;
   readonly onPasskeyNeeded: () => void;
 }
 
-function Methods({ isEmbedded, onPasskeyNeeded }: MethodsProps) {
+function Methods({ onPasskeyNeeded }: MethodsProps) {
   const methods = useQuery(SignInService.method.getSignInMethods, {});
   const [params] = useSearchParams();
-  const tenant = useState(() => params.get("tenant") ?? localStorage.getItem("cloakroom-tenant") ?? "");
+  // Over the console, the person signs in to the same tenant again: another would begin with an empty page.
+  const own = useSessionIfAny()?.who.tenantId;
+  const tenant = useState(() => own ?? params.get("tenant") ?? localStorage.getItem("cloakroom-tenant") ?? "");
   if (methods.error) {
     const problem = problemOf(methods.error);
     return <ProblemNote key={problem.message} problem={problem} retry={() => void methods.refetch()} />;
@@ -85,8 +87,8 @@ function Methods({ isEmbedded, onPasskeyNeeded }: MethodsProps) {
         </div>
       )}
       <AskForLink needsTenant={needsTenant} tenant={tenant} />
-      {openidIssuer !== undefined && isEmbedded && <InOtherTab issuer={openidIssuer} query={{}} />}
-      {openidIssuer !== undefined && !isEmbedded && (
+      {openidIssuer !== undefined && own !== undefined && <InOtherTab issuer={openidIssuer} query={{ tenant: own }} />}
+      {openidIssuer !== undefined && own === undefined && (
         <AtIssuer
           issuer={openidIssuer}
           tenantId={needsTenant ? tenant[0].trim() : undefined}

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { expect, inject } from "vitest";
+import { AS_OLDEST_BROWSER } from "../../../support/browser.js";
 import { newMember } from "../../../support/member.js";
 import type { TestTenant } from "../../../support/tenant.js";
 import { signedIn } from "../../../support/test-browser.js";
@@ -65,7 +66,7 @@ export async function openBrowser(browser: Browser, options: Options = {}): Prom
   const page = await context.newPage();
   const wrongs: string[] = [];
   const note = (text: string) => expected?.test(text) || wrongs.push(text);
-  await page.addInitScript({ content: NOTE_VIOLATIONS });
+  await page.addInitScript({ content: `${NOTE_VIOLATIONS}\n${AS_OLDEST_BROWSER}` });
   page.on("pageerror", (error) => note(`page error: ${error.stack}`));
   page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
   const open = new Set<Request>();

@@ -49,7 +49,9 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
                 ...(can("LogService/ListLogs")
                   ? [{ head: "Last used", cell: (key: ApplicationKey) => <KeyUse applicationId={id} keyId={key.id} /> }]
                   : []),
-                { head: "Revoke", cell: (key) => <RevokeKey id={id} keyId={key.id} isOwn={isOwn} /> },
+                ...(can("ApplicationKeyService/DeleteApplicationKey") && isOwn
+                  ? [{ head: "Revoke", cell: (key: ApplicationKey) => <RevokeKey applicationId={id} keyId={key.id} /> }]
+                  : []),
               ]}
             />
           )
@@ -70,11 +72,15 @@ export function ApplicationKeys({ id, isOwn }: ApplicationKeysProps) {
   );
 }
 
-function RevokeKey({ id, keyId, isOwn }: ApplicationKeysProps & { keyId: string }) {
-  const { isAllowed, run, ...change } = useChange(ApplicationKeyService.method.deleteApplicationKey);
-  if (!isAllowed || !isOwn) return <span className="quiet">not allowed to your role</span>;
+function RevokeKey({ applicationId: id, keyId }: { applicationId: string; keyId: string }) {
+  const { run, problem, isPending } = useChange(ApplicationKeyService.method.deleteApplicationKey);
   return (
-    <Confirm {...change} action="Revoke" title="Revoke this key?" onConfirm={(done) => run({ id, keyId }, done)}>
+    <Confirm
+      {...{ problem, isPending }}
+      action="Revoke"
+      title="Revoke this key?"
+      onConfirm={(done) => run({ id, keyId }, done)}
+    >
       <p>
         Calls with the key <code>{keyId}</code> are refused from now on.
       </p>

@@ -10,7 +10,10 @@ interface KeyUseProps {
   readonly keyId: string;
 }
 
-/** When a key was last used, by the log. Looked up when a person asks: each look leaves a row of its own. */
+/**
+ * When a key was last used, by the log. Looked up when a person asks: one query for each key, and a row where the
+ * tenant records reads of its log.
+ */
 export function KeyUse(props: KeyUseProps) {
   const [isAsked, setAsked] = useState(false);
   if (isAsked) return <LastRow {...props} />;

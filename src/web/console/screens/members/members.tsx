@@ -33,8 +33,7 @@ export default function Members() {
 }
 
 function MemberTable({ members }: { members: readonly Member[] }) {
-  const { can, who } = useSession();
-  const isAdministrator = who.role === "OWNER" || who.role === "ADMIN";
+  const { can, isAdministrator } = useSession();
   return (
     <Table
       label="Members"

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { parseUrl } from "../../../../../clients/typescript/src/parse-url.js";
 import {
   type Refund,
   type Transaction,
@@ -74,8 +75,7 @@ function Facts({ payment }: { payment: Transaction }) {
 
 /** The page at which the cardholder approves. Only the simulator's is of use to anyone else. */
 function Approval({ url }: { url: string | undefined }) {
-  const { protocol } = (url && URL.parse(url)) || {};
-  if (url === undefined || (protocol !== "https:" && protocol !== "http:")) return null;
+  if (url === undefined || !/^https?:$/.test(parseUrl(url)?.protocol ?? "")) return null;
   return (
     <div className="note">
       <p>The cardholder must approve this payment.</p>

@@ -85,8 +85,7 @@ function FirstSteps() {
 }
 
 function UseStep() {
-  const { role } = useSession().who;
-  const isAdministrator = role === "OWNER" || role === "ADMIN";
+  const { isAdministrator } = useSession();
   return (
     <li>
       <h3>Use the value without holding it</h3>
@@ -103,7 +102,7 @@ function UsingApplication() {
   return (
     <>
       <Link href="/applications?new=1">Make an application</Link> with <code>token:use</code> that shows{" "}
-      <code>reveal</code>: it may send values on, so the console asks for your passkey.
+      <code>reveal</code>: it may send values on, so the console asks for a second factor.
     </>
   );
 }

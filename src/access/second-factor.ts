@@ -1,0 +1,10 @@
+import { Fault } from "../base/fault.js";
+
+/**
+ * Refuses a person what needs a second factor.
+ * @param what the beginning of a sentence, such as `RevealService/RevealToken`.
+ */
+export function secondFactorRequired(what: string): Fault {
+  const how = "confirm with a passkey, or sign in again at an issuer that proves one";
+  return new Fault("second_factor_required", `${what} needs a second factor: ${how}.`);
+}
