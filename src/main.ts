@@ -13,13 +13,13 @@ if (Number.parseInt(process.versions.node, 10) < MIN_NODE) {
 }
 
 /**
- * Keeps compiled code in dist/.compile-cache, which saves a server 0.15 s of processor time at its next start. Node's
+ * Keeps compiled code in dist/.compile-cache, which saves a server 0.05 s of processor time at its next start. Node's
  * default, a folder in /tmp, could be prepared by another account with code of its own; accounts that can write to dist
  * can change the program itself. Without the right to write there, Node compiles everything, as at a first start.
  */
 async function keepCompiledCode(): Promise<void> {
-  const { enableCompileCache } = await import("node:module");
-  enableCompileCache(new URL("../.compile-cache", import.meta.url).pathname);
+  const [{ enableCompileCache }, { join }] = await Promise.all([import("node:module"), import("node:path")]);
+  enableCompileCache(join(import.meta.dirname, "../.compile-cache"));
 }
 
 export {};
