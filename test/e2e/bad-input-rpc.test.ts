@@ -126,7 +126,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
     expect(failure.fields).toHaveLength(1);
   });
 
-  it("is rejected as too large, and the connection stays usable, if that is its fault", async () => {
+  it("is rejected as too large, and the connection stays usable", async () => {
     const tokens = rpcClient(TokenService, protocol, { key: backEnd.key });
     const large = { type: "token", data: toValue("x".repeat(6 * 1024 * 1024)) };
     const failure = await leavingNothing(() => failureOf(tokens.createToken(large)));

@@ -8,6 +8,7 @@ import {
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import { ArrivingRequests } from "./arriving-requests.js";
 import type { ConnectionLimits } from "./connection-limits.js";
@@ -99,11 +100,14 @@ export function createMultiProtocolServer(
     server,
     async drain() {
       const closed = once(server, "close");
+      sessions.goAway();
+      http1.closeUntil(closed);
+      // The event loop accepts connections that wait after a busy moment. Closing the port first would reset them.
+      await nextTurn();
+      await nextTurn();
       // close() would cut off connections with a request just arriving.
       server.closeIdleConnections = () => {};
       server.close();
-      sessions.goAway();
-      http1.closeUntil(closed);
       await closed;
     },
     destroy() {

@@ -129,3 +129,19 @@ it("a request that arrives while the event loop is busy is answered, not reset, 
   expect(text.endsWith("served") || text.includes("\r\nserved\r\n")).toBe(true);
   await drained;
 });
+
+it("a connection that waits to be accepted is answered, not reset, by a server that drains", async () => {
+  const port = createMultiProtocolServer((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
+  port.server.listen(0, "127.0.0.1");
+  await once(port.server, "listening");
+  const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: vault\r\n\r\n");
+  // The kernel completes the handshake; the event loop has not accepted the connection yet.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  const drained = port.drain();
+  let text = "";
+  for await (const chunk of socket) text += chunk;
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(text).toContain("Connection: close");
+  await drained;
+});
