@@ -27,7 +27,7 @@ export interface ServerOptions {
   /** The client's address as log rows have it. */
   readonly readAddress: ReadAddress;
   readonly visits: Visits;
-  readonly requestTimeout: number;
+  readonly maxRpcDeadlineMs: number;
   readonly overload: Overload;
   readonly rateGate: RateGate;
   readonly meters: Meters;

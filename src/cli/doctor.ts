@@ -68,7 +68,7 @@ async function lateLog({ database }: Vault, config: Config): Promise<readonly st
 /** What PCI DSS 10.5.1 asks for. */
 const MIN_RETENTION_DAYS = 365;
 
-function shortRetention({ logRetentionDays: days }: Config): readonly string[] {
+function shortRetention({ auditRetentionDays: days }: Config): readonly string[] {
   if (days === 0 || days >= MIN_RETENTION_DAYS) return [];
   return [`CLOAKROOM_AUDIT_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${MIN_RETENTION_DAYS} days.`];
 }

@@ -11,6 +11,7 @@ import type { FunctionAnswer, FunctionRunner } from "../functions/function-runne
 import { timeoutMsOf } from "../functions/runtime.js";
 import { BodyFault } from "../memory/body-fault.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
+import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { readAnswerBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
@@ -65,13 +66,10 @@ export interface TransformParts {
   runReactor: RunReactorStep;
 }
 
-/** The largest body that transforms see (docs/code.md, Limits). */
-const MAX_BODY = 5 * 1024 * 1024;
-
 /**
  * Each run of code may take 30 s (docs/code.md, Limits). After this time no further step starts: a list has up to 20.
  */
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;
 
 /** The message that expressions read. */
 const READ_BY = { request_transform: "request", response_transform: "answer" } as const;
@@ -92,7 +90,7 @@ export class RunTransforms {
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const bytes = await readAnswerBody(request, MAX_BODY, memory);
+    const bytes = await readAnswerBody(request, MAX_BUFFERED_BYTES, memory);
     const problem = structureProblem(request.headers, bytes);
     if (problem)
       throw new BodyFault("structure", "malformed_body", `The body ${problem}.`, { fields: { body: [problem] } });
@@ -112,7 +110,7 @@ export class RunTransforms {
   ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
     const { proxy } = scope;
     if (!proxy) return answer;
-    const { headers, body } = await decodedBody(answer, MAX_BODY, memory);
+    const { headers, body } = await decodedBody(answer, MAX_BUFFERED_BYTES, memory);
     const problem = structureProblem(headers, body);
     if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
     const message = new Message(headers, body);
@@ -138,7 +136,7 @@ export class RunTransforms {
     const fn = { tenantId, id, kind, application, configuration: definition.configuration, version: revision };
     const startedAt = performance.now();
     for (const step of steps) {
-      if (performance.now() - startedAt > MOST_MS) throw tookTooLong();
+      if (performance.now() - startedAt > MAX_MS) throw tookTooLong();
       const expressions = new StepExpressions(remembered, { kind: READ_BY[kind], body: message.body });
       switch (step.type) {
         case "reactor": {

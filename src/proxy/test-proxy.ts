@@ -10,6 +10,7 @@ import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
 import type { RequestMemory } from "../memory/memory-lease.js";
+import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { hasUtf16Reference } from "./body/reference-scanner.js";
 import { bodyFormatOf } from "./body-format.js";
 import { readAnswerBody } from "./buffered-body.js";
@@ -66,8 +67,6 @@ export interface ProxyTesting {
   readonly memory: RequestMemory;
 }
 
-const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
-
 /** The destination of the request if none is called. */
 const NOWHERE = "https://destination.invalid";
 
@@ -87,7 +86,7 @@ export async function testProxy(testing: ProxyTesting, sample: ProxySample): Pro
     if (changed.kind === "answer") {
       return { request: undefined, answer: await wholeAnswer(changed.answer, testing), failure: undefined };
     }
-    const body = await readAnswerBody(changed, MAX_ANSWER_BYTES, testing.memory);
+    const body = await readAnswerBody(changed, MAX_BUFFERED_BYTES, testing.memory);
     sent = { ...request, headers: changed.headers, body };
     const answer = destinationUrl === undefined ? sample.answer : await call(testing, destinationUrl, target, sent);
     if (!answer) return { request: sent, answer: undefined, failure: undefined };
@@ -154,7 +153,7 @@ async function wholeAnswer(
   return {
     status,
     headers: returnedHeaders(headers),
-    body: await readAnswerBody({ headers, body }, MAX_ANSWER_BYTES, memory),
+    body: await readAnswerBody({ headers, body }, MAX_BUFFERED_BYTES, memory),
   };
 }
 
@@ -220,7 +219,7 @@ async function call(
     return {
       status: answer.status,
       headers: answer.rawHeaders,
-      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MAX_ANSWER_BYTES, memory),
+      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MAX_BUFFERED_BYTES, memory),
     };
   } catch (error) {
     throw failureOf(error, signal);

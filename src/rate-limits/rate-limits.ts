@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { Counter, CounterSettings } from "./counter.js";
 import { BLOCK_SECONDS, RATE_SCOPES, type RatePoints, type RateScope, WINDOW_SECONDS } from "./rate-scope.js";
 
 /** A client's state in a scope after one more request. */
@@ -21,14 +22,8 @@ export interface RateLimits {
   count(client: string, scope: RateScope | undefined): Promise<RateVerdict>;
 }
 
-/** The counter of one scope: a limiter of the library, whatever its storage. */
-export interface RateCounter {
-  /** Rejects with a RateLimiterRes if the client has no requests left. */
-  consume(client: string): Promise<RateLimiterRes>;
-}
-
-/** The settings of a scope's counters, for every storage. */
-export function counterSettings(scope: RateScope, points: RatePoints) {
+/** The settings of a scope's counter. */
+export function counterSettings(scope: RateScope, points: RatePoints): CounterSettings {
   return {
     points: points[scope],
     duration: WINDOW_SECONDS,
@@ -42,7 +37,7 @@ export function memoryRateLimits(points: RatePoints): RateLimits {
   return rateLimits(points, (scope) => new RateLimiterMemory(counterSettings(scope, points)));
 }
 
-export function rateLimits(points: RatePoints, counterFor: (scope: RateScope) => RateCounter): RateLimits {
+export function rateLimits(points: RatePoints, counterFor: (scope: RateScope) => Counter): RateLimits {
   const counters = new Map(RATE_SCOPES.map((scope) => [scope, counterFor(scope)]));
   const countIn = async (scope: RateScope, client: string): Promise<RateVerdict> => {
     const limit = points[scope];

@@ -1,5 +1,6 @@
 import { RateLimiterMemory, RateLimiterRedis } from "rate-limiter-flexible";
 import type { Sensitive } from "../crypto/sensitive.js";
+import type { CounterSettings } from "./counter.js";
 
 /** Milliseconds. After this time the request is counted in memory instead. */
 const COMMAND_TIMEOUT = 100;
@@ -12,16 +13,6 @@ export interface SharedCountersEvents {
   /** Until it is back, requests are counted in this process alone. */
   onLost(): void;
   onBack(): void;
-}
-
-/** What a limiter of the library is made from. */
-interface CounterSettings {
-  readonly points: number;
-  /** Seconds. */
-  readonly duration: number;
-  /** Seconds. */
-  readonly blockDuration?: number;
-  readonly keyPrefix: string;
 }
 
 /** A connection to a Valkey or Redis in which all replicas count. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { Counter, CounterSettings } from "./counter.js";
 
 const HOUR_SECONDS = 60 * 60;
 
@@ -42,27 +43,12 @@ export interface SignInLimits {
   allows(attempt: SignInAttempt): Promise<boolean>;
 }
 
-/** The settings of a limit's counter, for every storage. */
-export interface SignInCounterSettings {
-  readonly points: number;
-  /** Seconds. */
-  readonly duration: number;
-  readonly keyPrefix: string;
-}
-
-/** A counter of one limit: a limiter of the library, whatever its storage. */
-export interface SignInCounter {
-  get(key: string): Promise<RateLimiterRes | null>;
-  /** Rejects with a RateLimiterRes if nothing is left. */
-  consume(key: string): Promise<RateLimiterRes>;
-}
-
 /** Counts in this process. */
 export function memorySignInLimits(): SignInLimits {
   return signInLimits((settings) => new RateLimiterMemory(settings));
 }
 
-export function signInLimits(counterFor: (settings: SignInCounterSettings) => SignInCounter): SignInLimits {
+export function signInLimits(counterFor: (settings: CounterSettings) => Counter): SignInLimits {
   const counter = (name: LimitName) => counterFor({ ...LIMITS[name], keyPrefix: `cloakroom:sign-in:${name}` });
   const [address, network, openid] = [counter("address"), counter("network"), counter("openid")];
   const [passkey, device, vault] = [counter("passkey"), counter("device"), counter("vault")];
@@ -70,7 +56,7 @@ export function signInLimits(counterFor: (settings: SignInCounterSettings) => Si
    * The vault's own limit bounds the networks that are remembered. It counts what a network's limit lets through:
    * otherwise one network could use it up, and keep all others from signing in.
    */
-  const isWithinNetwork = async (limit: SignInCounter, key: string) => {
+  const isWithinNetwork = async (limit: Counter, key: string) => {
     const all = await vault.get(ALL);
     if (all && all.remainingPoints <= 0) return false;
     return (await isWithin(limit, key)) && isWithin(vault, ALL);
@@ -90,7 +76,7 @@ function keyOf({ tenantId, email }: Extract<SignInAttempt, { kind: "link" }>): s
   return createHash("sha256").update(`${tenantId} ${email.toLowerCase()}`).digest("base64url");
 }
 
-async function isWithin(counter: SignInCounter, key: string): Promise<boolean> {
+async function isWithin(counter: Counter, key: string): Promise<boolean> {
   try {
     await counter.consume(key);
     return true;

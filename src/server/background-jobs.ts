@@ -88,7 +88,7 @@ function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): 
 
 function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job {
   return logSealsJob({
-    ...{ ...sealing, clock, retentionDays: config.logRetentionDays },
+    ...{ ...sealing, clock, retentionDays: config.auditRetentionDays },
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
       meters.logTrouble(outcome);

@@ -67,16 +67,16 @@ export async function openPorts(given: PortParts): Promise<Ports> {
 }
 
 function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, rateGate: RateGate): Promise<ApiServer> {
-  const { corsOrigins, bodyLimit, requestTimeout, rpcFastPath } = config;
+  const { corsOrigins, bodyLimit, maxRpcDeadlineMs, rpcFastPath } = config;
   const { pipelines, streams, invokeProxy, overload, memory } = parts;
   const readClient = clientReader(config.trustedProxies);
   return createApiServer({
     services: SERVICES,
     ...{ pipelines, streams, invokeProxy, overload },
-    ...{ corsOrigins, bodyLimit, requestTimeout, rpcFastPath },
+    ...{ corsOrigins, bodyLimit, maxRpcDeadlineMs, rpcFastPath },
     ...{ readiness, log, meters, memory, rateGate, tls },
     readClient,
-    readAddress: addressReader(config.trustedProxies, config.logAddresses),
+    readAddress: addressReader(config.trustedProxies, config.auditClientAddresses),
     visits: parts.people.visits,
     async extend(app) {
       const web = readWebBuild();

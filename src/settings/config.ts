@@ -54,10 +54,10 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly bodyLimit: number;
   /** Milliseconds. */
-  readonly requestTimeout: number;
-  readonly logRetentionDays: number;
+  readonly maxRpcDeadlineMs: number;
+  readonly auditRetentionDays: number;
   /** How much of client addresses log rows keep. */
-  readonly logAddresses: LoggedAddresses;
+  readonly auditClientAddresses: LoggedAddresses;
   readonly includedMonthlyActiveTokens: number;
   /** The operator's data about card issuers. */
   readonly binTableFile: string | undefined;
@@ -128,9 +128,9 @@ export function readConfig(environment: Environment): Config {
     corsOrigins: readOrigins(text("CORS_ORIGINS")),
     logLevel: readLogLevel(text("LOG_LEVEL")),
     bodyLimit: whole("BODY_LIMIT_BYTES"),
-    requestTimeout: whole("MAX_RPC_DEADLINE_MS"),
-    logRetentionDays: whole("AUDIT_RETENTION_DAYS"),
-    logAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
+    maxRpcDeadlineMs: whole("MAX_RPC_DEADLINE_MS"),
+    auditRetentionDays: whole("AUDIT_RETENTION_DAYS"),
+    auditClientAddresses: readLoggedAddresses(text("AUDIT_CLIENT_ADDRESSES")),
     includedMonthlyActiveTokens: whole("INCLUDED_MONTHLY_ACTIVE_TOKENS"),
     binTableFile: optional("BIN_TABLE_FILE"),
     egress: readEgress(optional("EGRESS_ALLOW"), optional("EGRESS_DENY")),

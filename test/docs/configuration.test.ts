@@ -40,9 +40,9 @@ describe("defaults and bounds in the configuration reference", () => {
       corsOrigins: ["*"],
       logLevel: "info",
       bodyLimit: 5_242_880,
-      requestTimeout: 30_000,
+      maxRpcDeadlineMs: 30_000,
       connections: 16,
-      logRetentionDays: 400,
+      auditRetentionDays: 400,
       rpcFastPath: true,
       sandbox: {
         threads: undefined,

@@ -16,9 +16,9 @@ describe("a setting under its former name", () => {
   });
 
   it.each([
-    ["CLOAKROOM_LOG_RETENTION_DAYS", "30", { logRetentionDays: 30 }],
-    ["CLOAKROOM_LOG_ADDRESSES", "none", { logAddresses: "none" }],
-    ["CLOAKROOM_REQUEST_TIMEOUT_MS", "5000", { requestTimeout: 5_000 }],
+    ["CLOAKROOM_LOG_RETENTION_DAYS", "30", { auditRetentionDays: 30 }],
+    ["CLOAKROOM_LOG_ADDRESSES", "none", { auditClientAddresses: "none" }],
+    ["CLOAKROOM_REQUEST_TIMEOUT_MS", "5000", { maxRpcDeadlineMs: 5_000 }],
   ])("%s is still read", (former, value, expected) => {
     expect(readConfig(withPresentNames({ [former]: value }, () => {}))).toMatchObject(expected);
   });

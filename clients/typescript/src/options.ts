@@ -73,7 +73,7 @@ const SECRET_KEY = /^key_[a-z0-9]+_(pvt|mgt|prx)_/;
 export function checkedBaseUrl(text: string | undefined, allowInsecure = false): URL {
   if (!text) throw misuse("baseUrl is missing: the address of the vault.");
   const url = parseUrl(text);
-  if (!url || !["https:", "http:"].includes(url.protocol)) {
+  if (!url || !/^https?:$/.test(url.protocol)) {
     throw misuse("baseUrl must begin with https://.");
   }
   if (url.username || url.search || url.hash) throw misuse("baseUrl must have no user name, query or fragment.");

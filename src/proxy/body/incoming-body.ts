@@ -1,8 +1,11 @@
 import type { BodyHead } from "../../memory/collect-body.js";
 import { type CallerBody, contentLengthIn, readCallerHead } from "../buffered-body.js";
 
-/** The largest body that is transformed (docs/code.md, Limits), and the largest in which every reference is replaced. */
-export const MAX_BUFFERED = 5 * 1024 * 1024;
+/**
+ * The largest body that is transformed (docs/code.md, Limits), in a test run too, and the largest in which every reference
+ * is replaced.
+ */
+export const MAX_BUFFERED_BYTES = 5 * 1024 * 1024;
 
 /** Bytes read of a body of unknown size before the request begins. References behind them come too late. */
 export const HEAD = 64 * 1024;

@@ -8,7 +8,7 @@ import { headerValues } from "../forward.js";
 import type { RequestReferences } from "../references.js";
 import { placesInTextPrefix } from "../splice/plain.js";
 import { GuardedBody } from "./guarded-body.js";
-import { HEAD, isSentInPieces, MAX_BUFFERED, readBodyHead } from "./incoming-body.js";
+import { HEAD, isSentInPieces, MAX_BUFFERED_BYTES, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil } from "./reference-scanner.js";
 import { beginsLikeText, searchBytes } from "./search-bytes.js";
@@ -60,16 +60,16 @@ function singleContentType(headers: readonly HeaderPair[]): string | undefined {
 async function readFor(incoming: CallerBody, format: BodyFormat, isWhole: boolean): Promise<BodyHead> {
   const { headers, memory } = incoming;
   if (isWhole || format.kind === "text")
-    return { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined };
+    return { bytes: await readCallerBody(incoming, MAX_BUFFERED_BYTES), rest: undefined };
   const begun = await readBodyHead(incoming);
   const length = contentLengthIn(headers);
-  const isLarge = (length ?? 0) > MAX_BUFFERED || memory.allowance.maxBytes < MAX_BUFFERED;
+  const isLarge = (length ?? 0) > MAX_BUFFERED_BYTES || memory.allowance.maxBytes < MAX_BUFFERED_BYTES;
   if (!begun.rest || isLarge || (format.kind === "unknown" && !beginsLikeText(begun.bytes.subarray(0, HEAD))))
     return begun;
   // One byte above the limit shows that the body is larger.
   const read = begun.bytes.length;
   const left = length === undefined ? undefined : length - read;
-  const more = await readCallerHead(begun.rest, memory, MAX_BUFFERED + 1 - read, left);
+  const more = await readCallerHead(begun.rest, memory, MAX_BUFFERED_BYTES + 1 - read, left);
   return { bytes: Buffer.concat([begun.bytes, more.bytes]), rest: more.rest };
 }
 

@@ -3,7 +3,7 @@ import type { BodyHead } from "../../memory/collect-body.js";
 import { type CallerBody, readCallerBody } from "../buffered-body.js";
 import { canDecompress, Decompression, referenceInCompressedBody } from "./decompression.js";
 import { GuardedBody, GuardedCompressedBody } from "./guarded-body.js";
-import { isSentInPieces, MAX_BUFFERED, readBodyHead } from "./incoming-body.js";
+import { isSentInPieces, MAX_BUFFERED_BYTES, readBodyHead } from "./incoming-body.js";
 import { OutgoingBody } from "./outgoing-body.js";
 import { completeUntil, ReferenceScanner } from "./reference-scanner.js";
 
@@ -20,7 +20,7 @@ export async function searchCompressed(
   isWhole: boolean,
 ): Promise<OutgoingBody> {
   const head: BodyHead = isWhole
-    ? { bytes: await readCallerBody(incoming, MAX_BUFFERED), rest: undefined }
+    ? { bytes: await readCallerBody(incoming, MAX_BUFFERED_BYTES), rest: undefined }
     : await readBodyHead(incoming);
   const isChunked = !isWhole && isSentInPieces(incoming);
   const [coding = "", ...others] = codings;

@@ -7,25 +7,24 @@ import { connect, type DatabaseAddress, type Sql } from "../postgres/connect.js"
  */
 export const SEALING_LEASE = "log-seals-2";
 
-/** The tenants that are not deleted, oldest first. Only the owner of the tables can list them. */
-export async function listActiveTenantsAt(sql: Sql): Promise<TenantId[]> {
+/**
+ * The tenants that are not deleted, oldest first. Only the owner of the tables can list them.
+ * @param limit null for all.
+ */
+export async function listActiveTenantsOn(sql: Sql, limit: number | null = null): Promise<TenantId[]> {
   const rows = await sql<{ id: string }[]>`
-    select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id`;
+    select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id limit ${limit}`;
   return rows.map(({ id }) => id).filter(isTenantId);
 }
 
 /** The same, on a connection of its own. */
 export function listActiveTenants(ownerAddress: DatabaseAddress): Promise<TenantId[]> {
-  return asOwner(ownerAddress, listActiveTenantsAt);
+  return asOwner(ownerAddress, (sql) => listActiveTenantsOn(sql));
 }
 
 /** The same, up to a number of tenants. */
 export function listActiveTenantsUpTo(ownerAddress: DatabaseAddress, limit: number): Promise<TenantId[]> {
-  return asOwner(ownerAddress, async (sql) => {
-    const rows = await sql<{ id: string }[]>`
-      select tenant_id as id from tenants where state = 'active' order by created_at, tenant_id limit ${limit}`;
-    return rows.map(({ id }) => id).filter(isTenantId);
-  });
+  return asOwner(ownerAddress, (sql) => listActiveTenantsOn(sql, limit));
 }
 
 /** The record of a tenant's deletion. */

@@ -2,7 +2,7 @@ import { type TenantId, VAULT_TENANT_ID } from "../../base/ids.js";
 import { listStoredTables, type StoredTable } from "../catalogue/stored-tables.js";
 import type { Sql } from "../postgres/connect.js";
 import { quoteName } from "../postgres/roles.js";
-import { listActiveTenantsAt } from "../tenancy/operator-tenants.js";
+import { listActiveTenantsOn } from "../tenancy/operator-tenants.js";
 import { copyOut } from "./copy-streams.js";
 import { SECTION_END } from "./format.js";
 
@@ -15,7 +15,7 @@ export async function* exportSections(sql: Sql): AsyncGenerator<Uint8Array> {
   await sql.unsafe("begin isolation level repeatable read read only");
   const tables = await listStoredTables(sql);
   for (const table of tables) if (!table.isOfTenants) yield* section(sql, table, undefined);
-  for (const tenantId of [VAULT_TENANT_ID, ...(await listActiveTenantsAt(sql))]) {
+  for (const tenantId of [VAULT_TENANT_ID, ...(await listActiveTenantsOn(sql))]) {
     // Row-level security applies to the owner too. The literal is safe because a TenantId is a UUID.
     await sql.unsafe("set local role cloakroom_app");
     await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
