@@ -19,6 +19,7 @@ export interface PostgresServer {
   readonly pid: number;
   /** PostgreSQL's data directory. */
   readonly data: string;
+  readonly isRunning: boolean;
   /** Resolves when the process is gone, with a sentence that says how it ended. */
   readonly ended: Promise<string>;
 }
@@ -51,7 +52,13 @@ export function startServer(
     ([code, signal]) => (signal ? `PostgreSQL was ended by ${signal}` : `PostgreSQL ended with exit code ${code}`),
     (error: unknown) => `PostgreSQL could not be started (${codeOf(error)})`,
   );
-  return { pid: child.pid ?? 0, data, ended };
+  return {
+    ...{ pid: child.pid ?? 0, data, ended },
+    // Not by its command line: that is empty until the kernel has loaded the program, which spawn() does not wait for.
+    get isRunning() {
+      return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+    },
+  };
 }
 
 /** A server that another process started. */
@@ -63,7 +70,12 @@ export function foundServer(pid: number, data: string): PostgresServer {
       resolve("PostgreSQL ended");
     }, WATCH_MS).unref();
   });
-  return { pid, data, ended };
+  return {
+    ...{ pid, data, ended },
+    get isRunning() {
+      return isServerOf(pid, data);
+    },
+  };
 }
 
 /**
@@ -75,7 +87,7 @@ export async function stopServer(server: PostgresServer, timeoutMs = STOP_TIMEOU
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     signalServer(server, signal);
     for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(10)) {
-      if (!isServerOf(server.pid, server.data)) return;
+      if (!server.isRunning) return;
     }
   }
   throw new EmbeddedDatabaseError(

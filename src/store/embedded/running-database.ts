@@ -20,7 +20,6 @@ import {
   commandLine,
   findPostmaster,
   foundServer,
-  isServerOf,
   type PostgresServer,
   removeStalePidFile,
   signalServer,
@@ -168,7 +167,7 @@ async function untilReady(
   const { logFile } = cluster;
   const password = await readPassword(cluster);
   const began = Date.now();
-  for (let announced = false; isServerOf(server.pid, cluster.data); await sleep(POLL_MS)) {
+  for (let announced = false; server.isRunning; await sleep(POLL_MS)) {
     const waited = Date.now() - began;
     const postmaster = await findPostmaster(cluster.data);
     // Earlier attempts would each add a line to the log.

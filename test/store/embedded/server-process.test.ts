@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   foundServer,
   isServerOf,
   type PostgresServer,
+  startServer,
   stopServer,
 } from "../../../src/store/embedded/postgres-server.js";
 import { query, scratch, serverPid, start, until } from "./support/databases.js";
@@ -34,6 +35,21 @@ describe("a server process", () => {
     expect(isServerOf(impostor.pid ?? 0, data)).toBe(false);
     expect(isServerOf(process.pid, data)).toBe(false);
     for (const pid of [0, -1, Number.NaN, 4_194_300]) expect(isServerOf(pid, data)).toBe(false);
+  });
+
+  it("runs from its start to its exit, whatever its command line says meanwhile", async () => {
+    const { program, data } = fakePostgres("sleep 0.3");
+    const account = { uid: 0, gid: 0, label: "own", spawnAs: {} };
+    // As while the kernel loads the program: the command line is not PostgreSQL's.
+    const renamed = `${program}-loading`;
+    renameSync(program, renamed);
+    const server = startServer(renamed, data, [], account, 1);
+    expect([isServerOf(server.pid, data), server.isRunning]).toEqual([false, true]);
+    expect(await server.ended).toBe("PostgreSQL ended with exit code 0");
+    expect(server.isRunning).toBe(false);
+    const missing = startServer(join(data, "missing"), data, [], account, 1);
+    expect(missing.isRunning).toBe(false);
+    expect(await missing.ended).toBe("PostgreSQL could not be started (ENOENT)");
   });
 
   it.runIf(process.platform === "linux")("counts as gone if its parent never waits for it", async () => {

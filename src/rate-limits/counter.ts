@@ -1,0 +1,18 @@
+import type { RateLimiterRes } from "rate-limiter-flexible";
+
+/** The settings of a counter, for every storage. */
+export interface CounterSettings {
+  readonly points: number;
+  /** Seconds. */
+  readonly duration: number;
+  /** Seconds for which more is refused after the points are used up. */
+  readonly blockDuration?: number;
+  readonly keyPrefix: string;
+}
+
+/** A counter of one limit: a limiter of the library, whatever its storage. */
+export interface Counter {
+  get(key: string): Promise<RateLimiterRes | null>;
+  /** Rejects with a RateLimiterRes if nothing is left. */
+  consume(key: string): Promise<RateLimiterRes>;
+}
