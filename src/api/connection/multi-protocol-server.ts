@@ -102,12 +102,7 @@ export function createMultiProtocolServer(
       const closed = once(server, "close");
       sessions.goAway();
       http1.closeUntil(closed);
-      // The event loop accepts connections that wait after a busy moment. Closing the port first would reset them.
-      await nextTurn();
-      await nextTurn();
-      // close() would cut off connections with a request just arriving.
-      server.closeIdleConnections = () => {};
-      server.close();
+      await closePort(server);
       await closed;
     },
     destroy() {
@@ -115,6 +110,15 @@ export function createMultiProtocolServer(
       for (const socket of all) socket.destroy();
     },
   };
+}
+
+/** Closes the port, after the event loop has accepted the connections that wait: they would be reset. */
+async function closePort(server: Server): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+  // close() would cut off connections with a request just arriving.
+  server.closeIdleConnections = () => {};
+  server.close();
 }
 
 /** Node's own refusal of an unknown Expect header has no body; the listener refuses these requests. */
