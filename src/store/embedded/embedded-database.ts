@@ -171,13 +171,15 @@ async function tryToFindOrStart(opening: Opening, mayCreate: boolean): Promise<U
     if (!isUnused(as, dataDir)) return "unseen";
     if (!mayCreate && (await majorsIn(dataDir)).length === 0) throw noVault(dataDir);
   }
-  const running = found ?? (await startDatabase(opening));
-  if (as === "server") {
-    const other = await servingProcess(running);
-    if (other === undefined) return { ...running, use: undefined };
-    await running.session.end({ timeout: 0 });
-    throw inUse(dataDir, `another Cloakroom server (pid ${other})`);
+  if (found && as === "server") {
+    const other = await servingProcess(found).catch(() => "stopping" as const);
+    if (other !== undefined) await found.session.end({ timeout: 0 });
+    // PostgreSQL is ending, on a signal that came before this start.
+    if (other === "stopping") return "starting";
+    if (other !== undefined) throw inUse(dataDir, `another Cloakroom server (pid ${other})`);
   }
+  const running = found ?? (await startDatabase(opening));
+  if (as === "server") return { ...running, use: undefined };
   const use = DirectoryLock.tryTake(dataDir, "users.lock", "shared");
   if (use) return { ...running, use };
   await running.session.end({ timeout: 0 });
