@@ -204,7 +204,7 @@ export async function listApplicationKeys(
 }
 
 /** Deletes a key, which stops working everywhere at once. */
-export async function removeKey(
+export async function deleteKey(
   tx: Transaction,
   caller: Caller,
   place: { readonly applicationId: Uuid; readonly id: Uuid },

@@ -16,7 +16,7 @@ import type { CachedCaller, Caller } from "./caller.js";
 import { Grant } from "./grant.js";
 import { type PresentedKey, parseKey } from "./key-text.js";
 import { isApplicationType } from "./permissions.js";
-import { openRights, openSessionRights, requireKeyProof } from "./sealed-rights.js";
+import { openRights, openSessionRights, requireKeyIssuanceSeal } from "./sealed-rights.js";
 import { readSettings } from "./tenant-settings.js";
 
 /**
@@ -172,7 +172,7 @@ export class Authenticator {
         );
         if (!row) return undefined;
         const keys = await this.#keyring.of(key.tenantId, row.revision);
-        requireKeyProof(keys, key.tenantId, { ...row, id: row.key_id });
+        requireKeyIssuanceSeal(keys, key.tenantId, { ...row, id: row.key_id });
         return callerOf(keys, key.tenantId, row, row.key_id);
       }
       case "ses": {

@@ -13,7 +13,7 @@ import { unavailable } from "../store/postgres/database-error.js";
 import { actorOf, type Caller } from "./caller.js";
 import { parseKey } from "./key-text.js";
 import { deniedWith } from "./refusal.js";
-import { openRights, requireKeyProof } from "./sealed-rights.js";
+import { openRights, requireKeyIssuanceSeal } from "./sealed-rights.js";
 
 /** How long a removed origin may still be let in. */
 const CACHED_MS = 5_000;
@@ -171,7 +171,7 @@ export class FramePasses {
     }
     const row = await run(tenantId, "unguarded", (tx) => tx.query(findApplicationKey, hash));
     if (!row) return undefined;
-    requireKeyProof(await this.#keyring.of(tenantId, row.revision), tenantId, { ...row, id: row.key_id });
+    requireKeyIssuanceSeal(await this.#keyring.of(tenantId, row.revision), tenantId, { ...row, id: row.key_id });
     return this.#allowedBy(tenantId, row);
   }
 

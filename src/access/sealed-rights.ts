@@ -83,7 +83,7 @@ export function keyIssuanceSeal(keys: Pick<TenantKeys, "data">, tenantId: Tenant
 }
 
 /** @throws {SealBroken} if no server gave the key to its application. */
-export function requireKeyProof(
+export function requireKeyIssuanceSeal(
   keys: TenantKeys,
   tenantId: TenantId,
   { proof, ...key }: KeyColumns & { readonly proof: Buffer | null },

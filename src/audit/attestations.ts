@@ -36,11 +36,11 @@ export interface Attested {
 }
 
 /** Records a tenant's last seal in the vault's own chain. */
-export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainHead): Promise<Attested> {
+export async function attest(parts: AttestParts, tenantId: TenantId, head: ChainHead): Promise<Attested> {
   const keys = await parts.keyring.of(VAULT_TENANT_ID);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => append(tx, keys, tenantId, end));
+      return await parts.database.bulk.run(VAULT_TENANT_ID, "unguarded", (tx) => append(tx, keys, tenantId, head));
     } catch (error) {
       const isTaken = error instanceof UniqueViolation || error instanceof ChainConflict;
       if (!isTaken || attempt === TRIES) throw error;
@@ -48,16 +48,16 @@ export async function attest(parts: AttestParts, tenantId: TenantId, end: ChainH
   }
 }
 
-async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, end: ChainHead): Promise<Attested> {
+async function append(tx: Transaction, keys: TenantKeys, tenantId: TenantId, head: ChainHead): Promise<Attested> {
   const chain = await readChain(tx, keys);
-  const least = end.attested?.number ?? 0;
+  const least = head.attested?.number ?? 0;
   const isVaultBroken = !chain.isWhole || (chain.stored?.number ?? 0) < least;
   const { number, previous } = nextPlace({ ...chain, isWhole: !isVaultBroken }, least);
   const mark = { kind: "attestation", at: tx.now, number, previous } as const;
-  const row = signMark(keys, tx.tenantId, { ...mark, count: end.number, digest: end.lastMac, subject: tenantId });
+  const row = signMark(keys, tx.tenantId, { ...mark, count: head.number, digest: head.lastMac, subject: tenantId });
   const moved = { number, lastMac: row.mac, keptFrom: undefined, attested: undefined };
   tx.enqueue(insertSeal, unsigned(row));
-  const move = { before: chain.stored?.mac, end: signHead(keys, tx.tenantId, moved) };
+  const move = { before: chain.stored?.mac, head: signHead(keys, tx.tenantId, moved) };
   if (!(await tx.query(moveChainHead, move))) throw new ChainConflict();
   return { ref: { number, mac: row.mac, at: tx.now }, isVaultBroken };
 }

@@ -5,15 +5,15 @@ import {
   isMac,
   MARK_KINDS,
   type MarkKind,
-  macOfEndV1,
   macOfHead,
+  macOfHeadV1,
   macOfMark,
   macOfMinute,
   NO_SEAL,
 } from "../crypto/log-seal.js";
 import { DIGEST_VERSIONS, type DigestVersion } from "../crypto/row-digest.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
-import { type HeadRow, type NewSeal, readChainEnd, readLastSeal, type SealRow } from "../store/audit/audit-seals.js";
+import { type HeadRow, type NewSeal, readChainHead, readLastSeal, type SealRow } from "../store/audit/audit-seals.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 
 /** Another process extended the chain in the meantime; its entries are valid. */
@@ -23,26 +23,26 @@ export class ChainConflict extends Error {
 
 /** The place of the next entry of a chain. */
 export interface Chain {
-  /** The stored end. Absent if there is no end. */
+  /** The stored head. Absent if there is none. */
   readonly stored: HeadRow | undefined;
-  /** The content of the end, if its MAC is valid. */
-  readonly end: ChainHead | undefined;
+  /** The content of the head, if its MAC is valid. */
+  readonly head: ChainHead | undefined;
   readonly last: SealRow | undefined;
-  /** The end matches its MAC and the last entry: no entry was removed or added. */
+  /** The head matches its MAC and the last entry: no entry was removed or added. */
   readonly isWhole: boolean;
 }
 
 export async function readChain(tx: Transaction, keys: TenantKeys): Promise<Chain> {
-  const [stored, last] = await Promise.all([tx.query(readChainEnd, "end"), tx.query(readLastSeal, "last")]);
-  const end = stored === null ? undefined : verifiedHead(keys, tx.tenantId, stored);
+  const [stored, last] = await Promise.all([tx.query(readChainHead, "head"), tx.query(readLastSeal, "last")]);
+  const head = stored === null ? undefined : verifiedHead(keys, tx.tenantId, stored);
   const isWhole =
     stored === null
       ? last === null
-      : end !== undefined && stored.number === (last?.number ?? 0) && stored.last_mac.equals(last?.mac ?? NO_SEAL);
-  return { stored: stored ?? undefined, end, last: last ?? undefined, isWhole };
+      : head !== undefined && stored.number === (last?.number ?? 0) && stored.last_mac.equals(last?.mac ?? NO_SEAL);
+  return { stored: stored ?? undefined, head, last: last ?? undefined, isWhole };
 }
 
-/** The content of a stored end; undefined unless the vault made it. */
+/** The content of a stored head; undefined unless the vault made it. */
 export function verifiedHead(keys: TenantKeys, tenantId: TenantId, row: HeadRow): ChainHead | undefined {
   const { number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at } = row;
   const plain = { number, lastMac: last_mac, keptFrom: kept_from ?? undefined, attested: undefined };
@@ -50,28 +50,28 @@ export function verifiedHead(keys: TenantKeys, tenantId: TenantId, row: HeadRow)
     attested_number !== null && attested_mac && attested_at
       ? { number: attested_number, mac: attested_mac, at: attested_at }
       : undefined;
-  const end = { ...plain, attested };
-  if (isMac(mac, () => macOfHead(keys.audit, key_version, tenantId, end))) return end;
+  const head = { ...plain, attested };
+  if (isMac(mac, () => macOfHead(keys.audit, key_version, tenantId, head))) return head;
   // A replica of an earlier release may have written it, without an attestation.
-  return isMac(mac, () => macOfEndV1(keys.audit, key_version, tenantId, plain)) ? plain : undefined;
+  return isMac(mac, () => macOfHeadV1(keys.audit, key_version, tenantId, plain)) ? plain : undefined;
 }
 
-/** The end of a chain with its MAC, to be stored. */
-export function signHead(keys: TenantKeys, tenantId: TenantId, end: ChainHead): HeadRow {
+/** The head of a chain with its MAC, to be stored. */
+export function signHead(keys: TenantKeys, tenantId: TenantId, head: ChainHead): HeadRow {
   const version = keys.audit.current;
   return {
-    number: end.number,
-    last_mac: Buffer.from(end.lastMac),
-    kept_from: end.keptFrom ?? null,
+    number: head.number,
+    last_mac: Buffer.from(head.lastMac),
+    kept_from: head.keptFrom ?? null,
     key_version: version,
-    mac: macOfHead(keys.audit, version, tenantId, end),
-    attested_number: end.attested?.number ?? null,
-    attested_mac: end.attested ? Buffer.from(end.attested.mac) : null,
-    attested_at: end.attested?.at ?? null,
+    mac: macOfHead(keys.audit, version, tenantId, head),
+    attested_number: head.attested?.number ?? null,
+    attested_mac: head.attested ? Buffer.from(head.attested.mac) : null,
+    attested_at: head.attested?.at ?? null,
   };
 }
 
-/** The end of an empty chain. Tenants are created with it, so a tenant without an end has lost it. */
+/** The head of an empty chain. Tenants are created with it, so a tenant without a head has lost it. */
 export function firstHead(keys: TenantKeys, tenantId: TenantId): HeadRow {
   return signHead(keys, tenantId, { number: 0, lastMac: NO_SEAL, keptFrom: undefined, attested: undefined });
 }

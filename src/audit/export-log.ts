@@ -30,7 +30,7 @@ export async function* exportLog(
   }
   // Rows that are not sealed yet: at most two minutes' worth while a server runs.
   yield* rowLines(feed, tenantId, undefined);
-  if (snapshot.end) yield line(endLine(tenantId, snapshot.end));
+  if (snapshot.head) yield line(endLine(tenantId, snapshot.head));
 }
 
 async function* rowLines(feed: RowFeed, tenantId: TenantId, until: Date | undefined): AsyncGenerator<string> {

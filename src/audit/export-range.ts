@@ -51,7 +51,7 @@ export async function* exportRange(
   onProgress: (rows: number) => void,
 ): AsyncGenerator<string> {
   const key = logSigningKey(keys.audit, tenantId);
-  const keptFrom = snapshot.end && verifiedHead(keys, tenantId, snapshot.end)?.keptFrom;
+  const keptFrom = snapshot.head && verifiedHead(keys, tenantId, snapshot.head)?.keptFrom;
   const numbers = await snapshot.numbersOf(range);
   const manifest: Manifest = {
     ...{ kind: "manifest", format: EXPORT_FORMAT, tenant_id: tenantId },

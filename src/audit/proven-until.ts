@@ -40,7 +40,7 @@ export async function provenUntil(
   keys: TenantKeys,
 ): Promise<Date | undefined> {
   const { closedUntil, takenAt } = snapshot;
-  const end = snapshot.end && verifiedHead(keys, tenantId, snapshot.end);
+  const end = snapshot.head && verifiedHead(keys, tenantId, snapshot.head);
   if (!closedUntil || !end) return undefined;
   let from: Date | undefined;
   for await (const seals of snapshot.seals({ first: end.number, last: Number.MAX_SAFE_INTEGER })) {

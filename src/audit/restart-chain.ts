@@ -42,17 +42,17 @@ export async function restartChain(parts: SealParts, tenantId: TenantId, known: 
   });
   const [signed = unsigned(row)] =
     tenantId === VAULT_TENANT_ID ? [] : await signSeals(keys, tenantId, [row], { before, at });
-  const end: ChainHead = { number, lastMac: row.mac, keptFrom: chain.end?.keptFrom, attested: undefined };
-  const stored = signHead(keys, tenantId, end);
+  const head: ChainHead = { number, lastMac: row.mac, keptFrom: chain.head?.keptFrom, attested: undefined };
+  const stored = signHead(keys, tenantId, head);
   const now = await database.bulk.run(tenantId, "unguarded", async (tx) => {
     const details = { remark: "seals restarted", context: OPERATOR_CONTEXT };
     if (tenantId !== VAULT_TENANT_ID) writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "update", details));
     tx.enqueue(insertSeal, signed);
-    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
+    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, head: stored }))) throw new ChainConflict();
     return tx.now;
   });
   // From here on, comparisons use this place of the chain.
-  if (tenantId !== VAULT_TENANT_ID) await attestWhenDue(parts, { database, keys, tenantId }, { stored, end }, now);
+  if (tenantId !== VAULT_TENANT_ID) await attestWhenDue(parts, { database, keys, tenantId }, { stored, head }, now);
   return number;
 }
 

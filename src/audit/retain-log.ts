@@ -18,7 +18,7 @@ export interface Retention extends SealParts {
 }
 
 /**
- * Removes a tenant's rows that are past their retention and in every sink, in whole sealed minutes. Their seals stay, and the end of the
+ * Removes a tenant's rows that are past their retention and in every sink, in whole sealed minutes. Their seals stay, and the head of the
  * chain says, under its MAC, from when on rows must exist. Runs again the next day even if nothing is left: the
  * retention may have changed by then, and the chain is attested once a day. The signal ends it between two batches; the
  * next run does the rest.
@@ -35,18 +35,18 @@ export async function removeOldLog(
   if (chain.isWhole) await attestWhenDue(parts, { database, keys, tenantId }, chain, now);
   if (days > 0) {
     const time = await run.run(tenantId, "unguarded", async (tx) => {
-      const { stored, end, last, isWhole } = await readChain(tx, keys);
+      const { stored, head, last, isWhole } = await readChain(tx, keys);
       // A tampered log is evidence, so nothing is removed.
-      if (!stored || !end || !last || !isWhole) return undefined;
+      if (!stored || !head || !last || !isWhole) return undefined;
       const closing = await tx.query(readLogClosing, "closing");
       // A server with a fast clock must not remove rows early by the database's clock.
       const today = Math.min(now.getTime(), closing?.now.getTime() ?? now.getTime());
       const wanted = Math.floor((today - days * DAY_MS) / MINUTE_MS) * MINUTE_MS;
       const sent = sentUntil(await tx.query(readSinkPositions, "all"), sinks);
       const keptFrom = new Date(Math.min(wanted, sealedUntil(last).getTime(), sent));
-      if (end.keptFrom && end.keptFrom >= keptFrom) return end.keptFrom;
-      const moved = signHead(keys, tenantId, { ...end, keptFrom });
-      if (!(await tx.query(moveChainHead, { before: stored.mac, end: moved }))) throw new ChainConflict();
+      if (head.keptFrom && head.keptFrom >= keptFrom) return head.keptFrom;
+      const moved = signHead(keys, tenantId, { ...head, keptFrom });
+      if (!(await tx.query(moveChainHead, { before: stored.mac, head: moved }))) throw new ChainConflict();
       return keptFrom;
     });
     let removed = time ? BATCH : 0;

@@ -75,19 +75,19 @@ export async function rewindLog(given: SealParts, tenantId: TenantId): Promise<S
     }
     const rows = await run.run(tenantId, "unguarded", async (tx) => {
       const found = await readChain(tx, keys);
-      const { stored, end } = found;
+      const { stored, head } = found;
       if (stored?.number !== chain.stored?.number) throw new ChainConflict();
       const before = await lastSignedOf(tx, found);
       const count = await tx.query(countSuperseded, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, tenantId, mark);
-      const { keptFrom, attested } = end ?? { keptFrom: undefined, attested: undefined };
+      const { keptFrom, attested } = head ?? { keptFrom: undefined, attested: undefined };
       if (!(await tx.query(reopenLog, plan))) throw new ChainConflict();
       writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "update", "clock set back"));
       const signed = await signSeals(keys, tenantId, [row], { before, at: tx.now });
       for (const seal of signed) tx.enqueue(insertSeal, seal);
       const next = signHead(keys, tenantId, { number, lastMac: row.mac, keptFrom, attested });
-      if (!(await tx.query(moveChainHead, { before: stored?.mac, end: next }))) throw new ChainConflict();
+      if (!(await tx.query(moveChainHead, { before: stored?.mac, head: next }))) throw new ChainConflict();
       return count;
     });
     history.note(tenantId, number);

@@ -200,10 +200,10 @@ async function append(
     return seal;
   });
   const seals = await signSeals(keys, tenantId, unsigned, { before: chain.signed, at });
-  // The content of a tampered end is not carried over.
-  const { keptFrom, attested } = chain.end ?? { keptFrom: undefined, attested: undefined };
-  const end: ChainHead = { number, lastMac: previous, keptFrom, attested };
-  const stored = signHead(keys, tenantId, end);
+  // The content of a tampered head is not carried over.
+  const { keptFrom, attested } = chain.head ?? { keptFrom: undefined, attested: undefined };
+  const head: ChainHead = { number, lastMac: previous, keptFrom, attested };
+  const stored = signHead(keys, tenantId, head);
   const tomorrow = nextDay(counted.at(-1)?.windowStart ?? new Date(0));
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
     // Another process may have set the log back since its rows were read, which reopens its last minutes.
@@ -212,28 +212,28 @@ async function append(
     scheduleDue(tx, { kind: "log_retention", at: tomorrow });
     if (isStamped) scheduleDue(tx, { kind: "log_stamp", at: tomorrow });
     for (const sink of sinks) scheduleDue(tx, { kind: `log_${sink}`, at: tx.now });
-    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, end: stored }))) throw new ChainConflict();
+    if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, head: stored }))) throw new ChainConflict();
   });
   const signed = seals.at(-1)?.signed_body ?? chain.signed;
-  return { stored, end, last: undefined, isWhole: true, signed };
+  return { stored, head, last: undefined, isWhole: true, signed };
 }
 
 /** Records the last seal in the vault's own chain, unless that was done less than an hour ago. */
 export async function attestWhenDue(
   parts: SealParts,
   { database, keys, tenantId }: Place,
-  { stored, end }: Pick<Chain, "stored" | "end">,
+  { stored, head }: Pick<Chain, "stored" | "head">,
   now: Date,
 ): Promise<void> {
-  if (!stored || !end || end.number === 0) return;
+  if (!stored || !head || head.number === 0) return;
   // After a clock was set back, attestations may have future times.
-  if (end.attested && Math.abs(now.getTime() - end.attested.at.getTime()) < ATTESTED_EVERY_MS) return;
-  const { ref, isVaultBroken } = await attest(parts, tenantId, end);
+  if (head.attested && Math.abs(now.getTime() - head.attested.at.getTime()) < ATTESTED_EVERY_MS) return;
+  const { ref, isVaultBroken } = await attest(parts, tenantId, head);
   if (isVaultBroken) parts.onVaultBroken?.();
-  const attested = signHead(keys, tenantId, { ...end, attested: ref });
+  const attested = signHead(keys, tenantId, { ...head, attested: ref });
   const before = stored.mac;
-  // If another process has moved the end meanwhile, the head names an older attestation until the next.
-  await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(moveChainHead, { before, end: attested }));
+  // If another process has moved the head meanwhile, the head names an older attestation until the next.
+  await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(moveChainHead, { before, head: attested }));
 }
 
 /** The midnight after a time: expired rows are looked for once a day. */

@@ -17,22 +17,22 @@ export interface LogQueryResult {
   readonly rows: readonly LogRow[];
   /** Older rows match too, and were left off. */
   readonly hasMore: boolean;
-  readonly standing: LogProof;
+  readonly coverage: LogCoverage;
 }
 
 /** What rows of a log prove. */
-export interface LogProof {
+export interface LogCoverage {
   /** Rows before this time are sealed: a later change shows in a verification. Absent if nothing is sealed yet. */
   readonly sealedUntil: Date | undefined;
   /** The number of the last seal. */
   readonly lastSeal: number | undefined;
-  /** The end of the chain was made by this vault and is that of its last seal. */
+  /** The head of the chain was made by this vault and is that of its last seal. */
   readonly isWhole: boolean;
   /** Rows before this time were removed after their retention. */
   readonly keptFrom: Date | undefined;
 }
 
-export interface LogSearchDeps {
+export interface LogSearchParts {
   readonly database: Database;
   readonly keyring: TenantKeySource;
 }
@@ -52,19 +52,19 @@ export interface LogSearch {
  * (PCI DSS 10.2.1.3), unless nothing was found.
  */
 export async function searchLog(
-  { database, keyring }: LogSearchDeps,
+  { database, keyring }: LogSearchParts,
   tenantId: TenantId,
   question: LogSearch,
 ): Promise<LogQueryResult> {
   const { filter, isWanted, limit, remark } = question;
   const keys = await keyring.of(tenantId);
-  const standing = await database.bulk.run(tenantId, "unguarded", async (tx): Promise<LogProof> => {
-    const { last, end, isWhole } = await readChain(tx, keys);
+  const coverage = await database.bulk.run(tenantId, "unguarded", async (tx): Promise<LogCoverage> => {
+    const { last, head, isWhole } = await readChain(tx, keys);
     return {
       sealedUntil: last && sealedUntil(last),
       lastSeal: last?.number,
-      isWhole: isWhole && end !== undefined && (!last || isOwnEntry(keys, tenantId, last)),
-      keptFrom: end?.keptFrom,
+      isWhole: isWhole && head !== undefined && (!last || isOwnEntry(keys, tenantId, last)),
+      keptFrom: head?.keptFrom,
     };
   });
   const rows: LogRow[] = [];
@@ -82,5 +82,5 @@ export async function searchLog(
       writeLog(tx, logEntry(undefined, "log", ANY_ENTITY_ID, "read", { remark, context: OPERATOR_CONTEXT })),
     );
   }
-  return { rows: rows.slice(0, limit), hasMore: rows.length > limit, standing };
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit, coverage };
 }

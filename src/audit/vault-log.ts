@@ -86,8 +86,13 @@ async function append(tx: Transaction, keys: TenantKeys, event: VaultEvent): Pro
   const { number, previous } = nextPlace(chain);
   const mark = { kind: "event", at: tx.now, number, count: 1, previous, subject: undefined } as const;
   const entry = signMark(keys, VAULT_TENANT_ID, { ...mark, digest: vaultRowDigest(row) });
-  const end = signHead(keys, VAULT_TENANT_ID, { number, lastMac: entry.mac, keptFrom: undefined, attested: undefined });
+  const head = signHead(keys, VAULT_TENANT_ID, {
+    number,
+    lastMac: entry.mac,
+    keptFrom: undefined,
+    attested: undefined,
+  });
   writeVaultLog(tx, draft);
   tx.enqueue(insertSeal, unsigned(entry));
-  if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, end }))) throw new ChainConflict();
+  if (!(await tx.query(moveChainHead, { before: chain.stored?.mac, head }))) throw new ChainConflict();
 }

@@ -62,7 +62,7 @@ const LATEST_BEGIN_MS = 10 * MINUTE_MS;
 
 /**
  * Compares a tenant's log with its seals, minute by minute, in constant memory. Finds changes to rows or seals by
- * anyone without the tenant's key, and a truncated end if it included an attested or `seen` seal.
+ * anyone without the tenant's key, and a truncated chain if it included an attested or `seen` seal.
  */
 export async function verifyLog(
   snapshot: LogSnapshot,
@@ -82,7 +82,7 @@ class Verification {
   readonly #findings = new Findings();
   readonly #acknowledged = new Findings();
   readonly #keptFrom: Date | undefined;
-  readonly #isOwnEnd: boolean;
+  readonly #isOwnHead: boolean;
   readonly #strands: SealedGroups;
   #awaited: SeenSeal[];
   #rows = 0;
@@ -94,9 +94,9 @@ class Verification {
     this.#tenantId = tenantId;
     this.#keys = keys;
     this.#options = options;
-    const end = snapshot.end && verifiedHead(keys, tenantId, snapshot.end);
-    this.#isOwnEnd = end !== undefined;
-    this.#keptFrom = end?.keptFrom;
+    const head = snapshot.head && verifiedHead(keys, tenantId, snapshot.head);
+    this.#isOwnHead = head !== undefined;
+    this.#keptFrom = head?.keptFrom;
     this.#strands = new SealedGroups(snapshot, (count) => {
       this.#rows += count;
       options.onProgress(this.#rows);
@@ -109,11 +109,11 @@ class Verification {
   async run(): Promise<LogVerdict> {
     for await (const page of this.#snapshot.seals()) for (const seal of page) await this.#check(seal);
     // If nothing is left, one finding says so.
-    const isGone = !this.#snapshot.end && !this.#last && this.#options.attested !== undefined;
+    const isGone = !this.#snapshot.head && !this.#last && this.#options.attested !== undefined;
     for (const { number, minute } of isGone ? [] : this.#awaited) {
       this.#findings.add("seal_missing", minute, `seal ${number}, which was seen before, is not there`);
     }
-    this.#checkEnd(this.#snapshot.end);
+    this.#checkHead(this.#snapshot.head);
     const unsealedRows = await this.#checkUnsealed();
     const last = this.#last;
     const setBacks = this.#snapshot.setBacks.map(({ sealed_at, window_start }) => ({
@@ -245,23 +245,23 @@ class Verification {
     this.#findings.add("fields_unsealed", start, detail);
   }
 
-  #checkEnd(end: HeadRow | undefined): void {
+  #checkHead(head: HeadRow | undefined): void {
     const last = this.#last;
     const minute = last?.window_start;
     const findings = this.#findings;
-    if (!end) {
+    if (!head) {
       if (last) findings.add("end_changed", minute, "the record of where the chain ends is gone");
       else if (this.#options.attested) {
         const { attested } = this.#options;
         const detail = `the log had ${attested.number} seals at ${attested.at.toISOString()}, and none is left`;
         findings.add("chain_missing", undefined, detail);
       }
-    } else if (!this.#isOwnEnd) {
+    } else if (!this.#isOwnHead) {
       findings.add("end_changed", minute, "the record of where the chain ends was not made by this vault");
-    } else if (end.number > (last?.number ?? 0)) {
-      const gone = numbered(end.number - (last?.number ?? 0), "seal");
+    } else if (head.number > (last?.number ?? 0)) {
+      const gone = numbered(head.number - (last?.number ?? 0), "seal");
       findings.add("seal_missing", minute, `${gone} after ${minute ? "this minute" : "the beginning"} are gone`);
-    } else if (end.number < (last?.number ?? 0) || !end.last_mac.equals(last?.mac ?? NO_SEAL)) {
+    } else if (head.number < (last?.number ?? 0) || !head.last_mac.equals(last?.mac ?? NO_SEAL)) {
       findings.add("end_changed", minute, "the record of where the chain ends is not that of its last seal");
     }
   }

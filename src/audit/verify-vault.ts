@@ -63,9 +63,11 @@ export async function verifyVault(snapshot: LogSnapshot, keys: TenantKeys): Prom
     }
   }
   await rows.check(snapshot.rows("all"), findings, acknowledged);
-  const end = snapshot.end && verifiedHead(keys, VAULT_TENANT_ID, snapshot.end);
-  const isEnd = end ? end.number === number && Buffer.from(end.lastMac).equals(mac) : number === 0 && !snapshot.end;
-  if (!isEnd) findings.add("vault_changed", minute, "the end of the vault's own chain was modified or truncated");
+  const head = snapshot.head && verifiedHead(keys, VAULT_TENANT_ID, snapshot.head);
+  const isHead = head
+    ? head.number === number && Buffer.from(head.lastMac).equals(mac)
+    : number === 0 && !snapshot.head;
+  if (!isHead) findings.add("vault_changed", minute, "the end of the vault's own chain was modified or truncated");
   return {
     ...{ attested, reached: number, findings: findings.list, findingCount: findings.count },
     ...(acknowledged.count > 0 ? { acknowledged: acknowledged.list } : {}),

@@ -1,18 +1,18 @@
-import type { LogProof } from "../audit/search-log.js";
+import type { LogCoverage } from "../audit/search-log.js";
 import type { TenantId } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { type CommandInput, UsageError } from "./command.js";
 
 /** Options of every question about the log. */
-export const QUESTION_OPTIONS = {
+export const SEARCH_OPTIONS = {
   tenant: { type: "string" },
   since: { type: "string" },
   until: { type: "string" },
   limit: { type: "string" },
 } as const;
 
-export const QUESTION_HELP = [
+export const SEARCH_HELP = [
   "--tenant ID        this tenant alone",
   "--since TIME       from this time on: ISO 8601, or a time ago such as 90m, 24h or 7d",
   "--until TIME       before this time",
@@ -65,9 +65,9 @@ export function showRow(tenantId: TenantId, row: LogRow): Readonly<Record<string
 }
 
 /** What the rows of one tenant prove, as commands print it. */
-export function showStanding(
+export function showCoverage(
   tenantId: TenantId,
-  { sealedUntil, lastSeal, isWhole, keptFrom }: LogProof,
+  { sealedUntil, lastSeal, isWhole, keptFrom }: LogCoverage,
   rows: readonly LogRow[],
 ): Readonly<Record<string, unknown>> {
   const sealed = sealedUntil ? rows.filter((row) => row.created_at < sealedUntil).length : 0;

@@ -2,7 +2,7 @@ import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault } from "../vault/vault.js";
-import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-answer.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type Command, UsageError } from "./command.js";
 
@@ -15,8 +15,8 @@ const GROUPS: Readonly<Record<string, (row: LogRow) => string | null>> = {
 
 export const auditDenied: Command = {
   summary: "List requests that were denied, and keys that were not valid, in the last 24 hours or another time",
-  options: { ...QUESTION_OPTIONS, by: { type: "string" } },
-  help: [...QUESTION_HELP, `--by GROUP         counts by ${Object.keys(GROUPS).join(", ")} in place of rows`],
+  options: { ...SEARCH_OPTIONS, by: { type: "string" } },
+  help: [...SEARCH_HELP, `--by GROUP         counts by ${Object.keys(GROUPS).join(", ")} in place of rows`],
   async run({ config, options, say, answer }) {
     const { limit, from, until } = readWindow(options, new Date(systemClock.now()), "24h");
     const by = options.by === undefined ? undefined : GROUPS[String(options.by)];
@@ -25,7 +25,7 @@ export const auditDenied: Command = {
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const rows: Readonly<Record<string, unknown>>[] = [];
     const counts = new Map<string, number>();
-    const standings: Readonly<Record<string, unknown>>[] = [];
+    const coverages: Readonly<Record<string, unknown>>[] = [];
     let hasMore = false;
     for (const tenantId of await chosenTenants(vault, options)) {
       const filter = { outcome: "denied", from, until };
@@ -36,7 +36,7 @@ export const auditDenied: Command = {
         remark: "denied requests",
       });
       hasMore ||= found.hasMore;
-      if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
+      if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
       for (const row of found.rows) {
         const group = by?.(row) ?? "(none)";
         counts.set(group, (counts.get(group) ?? 0) + 1);
@@ -45,6 +45,6 @@ export const auditDenied: Command = {
     }
     const grouped = [...counts].toSorted(([, one], [, other]) => other - one);
     const found = by ? { counts: grouped.map(([group, count]) => ({ [String(options.by)]: group, count })) } : { rows };
-    answer({ ...found, complete: !hasMore, worth: standings });
+    answer({ ...found, complete: !hasMore, worth: coverages });
   },
 };

@@ -4,15 +4,15 @@ import { VAULT_TENANT_ID } from "../base/ids.js";
 import { listLogRows } from "../store/audit/log-listing.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
-import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showRow } from "./audit-answer.js";
 import type { Command } from "./command.js";
 
-const { tenant: _, ...OPTIONS } = QUESTION_OPTIONS;
+const { tenant: _, ...OPTIONS } = SEARCH_OPTIONS;
 
 export const auditOperations: Command = {
   summary: "List what concerned the whole vault: starts and stops of servers, tenants, root keys, exports",
   options: OPTIONS,
-  help: QUESTION_HELP.filter((line) => !line.startsWith("--tenant")),
+  help: SEARCH_HELP.filter((line) => !line.startsWith("--tenant")),
   async run({ config, options, say, answer }) {
     const { from, until, limit } = readWindow(options, new Date(systemClock.now()));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });

@@ -145,7 +145,7 @@ export async function verifyTenant(
     const late = new Date(snapshot.takenAt.getTime() - SEALED_WITHIN_MS);
     const sealedBy = sealing && sealing < late ? late : undefined;
     const verdict = await verifyLog(snapshot, tenantId, keys, { seen, attested, sealedBy, onProgress });
-    return { ...verdict, claimed: snapshot.end && verifiedHead(keys, tenantId, snapshot.end)?.attested };
+    return { ...verdict, claimed: snapshot.head && verifiedHead(keys, tenantId, snapshot.head)?.attested };
   });
 }
 

@@ -3,32 +3,32 @@ import { systemClock } from "../base/clock.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding, type Window } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow, type Window } from "./audit-answer.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 
 export const auditWhatDid: Command = {
   summary: "Show what an application, person, key or session did, by day",
   operands: ["ID"],
-  options: { ...QUESTION_OPTIONS, rows: { type: "boolean" } },
-  help: [...QUESTION_HELP, "--rows             the rows too; --since is 30d unless given"],
+  options: { ...SEARCH_OPTIONS, rows: { type: "boolean" } },
+  help: [...SEARCH_HELP, "--rows             the rows too; --since is 30d unless given"],
   async run({ config, options, operands, say, answer }) {
     const id = parseUuid(operands[0] ?? "");
     if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
     const window = readWindow(options, new Date(systemClock.now()), "30d");
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    const { rows, hasMore, standings } = await collect(vault, options, id, window);
+    const { rows, hasMore, coverages } = await collect(vault, options, id, window);
     answer({
       days: byDay(rows.map(({ row }) => row)),
       ...(options.rows === true ? { rows: rows.map(({ tenantId, row }) => showRow(tenantId, row)) } : {}),
-      ...{ complete: !hasMore, worth: standings },
+      ...{ complete: !hasMore, worth: coverages },
     });
   },
 };
 
 async function collect(vault: Vault, options: CommandInput["options"], id: Uuid, { from, until, limit }: Window) {
   const rows: { readonly tenantId: Parameters<typeof showRow>[0]; readonly row: LogRow }[] = [];
-  const standings: Readonly<Record<string, unknown>>[] = [];
+  const coverages: Readonly<Record<string, unknown>>[] = [];
   let hasMore = false;
   for (const tenantId of await chosenTenants(vault, options)) {
     const ask = { isWanted: () => true, limit, remark: "what an actor or key did" };
@@ -40,9 +40,9 @@ async function collect(vault: Vault, options: CommandInput["options"], id: Uuid,
         : await searchLog(vault, tenantId, { ...ask, filter: { keyId: id, from, until } });
     rows.push(...found.rows.map((row) => ({ tenantId, row })));
     hasMore ||= found.hasMore;
-    if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
+    if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
   }
-  return { rows, hasMore, standings };
+  return { rows, hasMore, coverages };
 }
 
 /** Counts for each day, newest first. */

@@ -1,7 +1,7 @@
 import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import { openVault } from "../vault/vault.js";
-import { QUESTION_HELP, QUESTION_OPTIONS, readWindow, showRow, showStanding } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-answer.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import type { Command } from "./command.js";
 
@@ -11,14 +11,14 @@ const READING = ["read", "use", "replay"];
 export const auditWhoRead: Command = {
   summary: "List who read or used a token, when, how it was shown, from where and why",
   operands: ["TOKEN"],
-  options: QUESTION_OPTIONS,
-  help: QUESTION_HELP,
+  options: SEARCH_OPTIONS,
+  help: SEARCH_HELP,
   async run({ config, options, operands, say, answer }) {
     const [entityId = ""] = operands;
     const { limit, from, until } = readWindow(options, new Date(systemClock.now()));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const rows: Readonly<Record<string, unknown>>[] = [];
-    const standings: Readonly<Record<string, unknown>>[] = [];
+    const coverages: Readonly<Record<string, unknown>>[] = [];
     let hasMore = false;
     for (const tenantId of await chosenTenants(vault, options)) {
       const isWanted = ({ operation }: { readonly operation: string }) => READING.includes(operation);
@@ -26,8 +26,8 @@ export const auditWhoRead: Command = {
       const found = await searchLog(vault, tenantId, question);
       rows.push(...found.rows.map((row) => showRow(tenantId, row)));
       hasMore ||= found.hasMore;
-      if (found.rows.length > 0) standings.push(showStanding(tenantId, found.standing, found.rows));
+      if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
     }
-    answer({ rows, complete: !hasMore, worth: standings });
+    answer({ rows, complete: !hasMore, worth: coverages });
   },
 };

@@ -48,7 +48,7 @@ export interface AttestationRef {
   readonly at: Date;
 }
 
-/** The end of a tenant's chain of seals, and the time from which its rows still exist. */
+/** The head of a tenant's chain of seals: its last entry, and the time from which its rows still exist. */
 export interface ChainHead {
   readonly number: number;
   readonly lastMac: Uint8Array;
@@ -89,14 +89,14 @@ export function macOfMark(keys: KeyVersions, version: number, tenantId: TenantId
 }
 
 /** @throws {SealBroken} if the key of that version is gone. */
-export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainHead): Buffer {
-  const { number, mac: attestedMac, at } = end.attested ?? { number: "", mac: "", at: undefined };
+export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId, head: ChainHead): Buffer {
+  const { number, mac: attestedMac, at } = head.attested ?? { number: "", mac: "", at: undefined };
   return mac(keys, version, [
     "cloakroom/log-end/2",
     tenantId,
-    String(end.number),
-    end.lastMac,
-    end.keptFrom?.toISOString() ?? "",
+    String(head.number),
+    head.lastMac,
+    head.keptFrom?.toISOString() ?? "",
     String(number),
     attestedMac,
     at?.toISOString() ?? "",
@@ -104,12 +104,12 @@ export function macOfHead(keys: KeyVersions, version: number, tenantId: TenantId
 }
 
 /**
- * The MAC of an end as the first releases wrote it, without an attestation.
+ * The MAC of a head as the first releases wrote it, without an attestation.
  * @throws {SealBroken} if the key of that version is gone.
  */
-export function macOfEndV1(keys: KeyVersions, version: number, tenantId: TenantId, end: ChainHead): Buffer {
-  const keptFrom = end.keptFrom?.toISOString() ?? "";
-  return mac(keys, version, ["cloakroom/log-end/1", tenantId, String(end.number), end.lastMac, keptFrom]);
+export function macOfHeadV1(keys: KeyVersions, version: number, tenantId: TenantId, head: ChainHead): Buffer {
+  const keptFrom = head.keptFrom?.toISOString() ?? "";
+  return mac(keys, version, ["cloakroom/log-end/1", tenantId, String(head.number), head.lastMac, keptFrom]);
 }
 
 /**

@@ -17,7 +17,7 @@ import {
   listConnectionRows,
   lockConnection,
   readConnection,
-  updateConnection,
+  updateConnectionRow,
 } from "../store/payments/connections.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import { lockTenant } from "../store/tenancy/tenants.js";
@@ -148,7 +148,7 @@ export async function replaceConnection(
     ...{ id, formula, fields, ...properties },
     ...{ status: isChecked ? "available" : "pending", checks: 0, revision: row.revision },
   };
-  tx.enqueue(updateConnection, {
+  tx.enqueue(updateConnectionRow, {
     ...rowOf(tx.tenantId, keys, changed),
     check_due_at: isChecked ? null : tx.now,
     modified_by: actorOf(caller).id,

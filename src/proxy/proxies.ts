@@ -18,7 +18,7 @@ import {
   lockProxy,
   namesOfProxies,
   readProxy,
-  updateProxy as updateProxyRow,
+  updateProxyRow,
 } from "../store/functions/proxies.js";
 import { readReactor } from "../store/functions/reactors.js";
 import { raiseAuthRevision } from "../store/tenancy/tenants.js";

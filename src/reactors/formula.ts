@@ -13,14 +13,14 @@ import { nameColumns, openName } from "../crypto/sealed-name.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import {
-  deleteFormula as deleteFormulaRow,
+  deleteFormulaRow,
   type FormulaRow,
   formulaInUse,
   insertFormula,
   listFormulaRows,
   namesOfFormulas,
   readFormula,
-  updateFormula as updateFormulaRow,
+  updateFormulaRow,
 } from "../store/functions/reactor-formulas.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { listByName } from "../tenancy/name-search.js";

@@ -24,7 +24,7 @@ import {
   type ReactorColumns,
   type ReactorRow,
   readReactor,
-  updateReactor as updateReactorRow,
+  updateReactorRow,
 } from "../store/functions/reactors.js";
 import { AAD_COLUMNS } from "../store/tenancy/sealed-rows.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";

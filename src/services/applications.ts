@@ -9,13 +9,13 @@ import type { Application, ApplicationKey, WithKey } from "../access/application
 import {
   createKey,
   deleteApplication,
+  deleteKey,
   getApplication,
   getKey,
   listApplicationKeys,
   listApplications,
   prepareApplication,
   regenerateKey,
-  removeKey,
   updateApplication,
 } from "../access/applications.js";
 import { actorOf, applicationOf } from "../access/caller.js";
@@ -150,7 +150,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
     ),
     serve(method.deleteApplicationKey, async ({ id, keyId }, call) =>
       call.transact(
-        (tx) => removeKey(tx, call.caller, { applicationId: uuidOf(id), id: uuidOf(keyId) }),
+        (tx) => deleteKey(tx, call.caller, { applicationId: uuidOf(id), id: uuidOf(keyId) }),
         () => ({}),
       ),
     ),

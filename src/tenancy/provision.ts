@@ -65,9 +65,9 @@ export async function provisionTenant(
       email_term: emailTerm(keys, ownerEmail),
       created_by: null,
     });
-    // An attacker who deletes a tenant's seals must also delete the end of its chain, and a tenant without a chain end
+    // An attacker who deletes a tenant's seals must also delete the head of its chain, and a tenant without one
     // is detected.
-    tx.enqueue(moveChainHead, { before: undefined, end: firstHead(keys, tenantId) });
+    tx.enqueue(moveChainHead, { before: undefined, head: firstHead(keys, tenantId) });
     writeLog(tx, logEntry(undefined, "tenant", tenantId, "create"));
     writeLog(tx, logEntry(undefined, "member", memberId, "create"));
     return makeApplication(tx);

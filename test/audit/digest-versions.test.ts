@@ -46,8 +46,8 @@ async function sealAsBefore(tenantId: TenantId, windowStart: Date): Promise<void
       ...{ signed_body: null, signature: null },
     });
     const { stored } = await readChain(tx, keys);
-    const end = signHead(keys, tenantId, { number: 1, lastMac: mac, keptFrom: undefined, attested: undefined });
-    expect(await tx.query(moveChainHead, { before: stored?.mac, end })).toBe(true);
+    const head = signHead(keys, tenantId, { number: 1, lastMac: mac, keptFrom: undefined, attested: undefined });
+    expect(await tx.query(moveChainHead, { before: stored?.mac, head })).toBe(true);
   });
 }
 

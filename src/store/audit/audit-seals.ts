@@ -30,7 +30,7 @@ export interface SealRow {
 /** An entry to be stored. */
 export type NewSeal = Omit<SealRow, "sealed_at">;
 
-/** The stored end of a tenant's chain. */
+/** The stored head of a tenant's chain. */
 export interface HeadRow {
   readonly number: number;
   readonly last_mac: Buffer;
@@ -119,13 +119,13 @@ export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow
   answers: (rows) => rows.map(([row]) => row ?? null),
 });
 
-export const END_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
+export const HEAD_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
 
-export const readChainEnd = defineStatement<"end", HeadRow | null, HeadRow>({
+export const readChainHead = defineStatement<"head", HeadRow | null, HeadRow>({
   table: "audit_heads",
   kind: "read",
   sortKey: () => "",
-  queries: (sql, tenantId) => [sql`select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`],
+  queries: (sql, tenantId) => [sql`select ${sql.unsafe(HEAD_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`],
   answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
@@ -140,22 +140,22 @@ export const insertSeal = defineWrite<NewSeal>({
     }),
 });
 
-export interface EndMove {
-  /** The MAC of the end to replace. Absent: the chain has no end yet. */
+export interface HeadMove {
+  /** The MAC of the head to replace. Absent: the chain has no head yet. */
   readonly before: Buffer | undefined;
-  readonly end: HeadRow;
+  readonly head: HeadRow;
 }
 
-/** Replaces the end of the chain. Returns whether it was still the one that the caller read. */
-export const moveChainHead = defineStatement<EndMove, boolean, unknown>({
+/** Replaces the head of the chain. Returns whether it was still the one that the caller read. */
+export const moveChainHead = defineStatement<HeadMove, boolean, unknown>({
   table: "audit_heads",
   kind: "write",
-  sortKey: ({ end }) => String(end.number),
+  sortKey: ({ head }) => String(head.number),
   queries: (sql, tenantId, moves) =>
-    moves.map(({ before, end }) =>
+    moves.map(({ before, head }) =>
       before
-        ? sql`update audit_heads set ${sql({ ...end })} where tenant_id = ${tenantId} and mac = ${before} returning 1`
-        : sql`insert into audit_heads ${sql({ tenant_id: tenantId, ...end })} on conflict do nothing returning 1`,
+        ? sql`update audit_heads set ${sql({ ...head })} where tenant_id = ${tenantId} and mac = ${before} returning 1`
+        : sql`insert into audit_heads ${sql({ tenant_id: tenantId, ...head })} on conflict do nothing returning 1`,
     ),
   answers: (rows) => rows.map(({ length }) => length > 0),
 });

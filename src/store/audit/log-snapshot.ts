@@ -2,7 +2,7 @@ import type { TenantId } from "../../base/ids.js";
 import type { DatabaseAddress, Sql } from "../postgres/connect.js";
 import { connectOnce } from "../postgres/one-connection.js";
 import type { AnchorRow } from "./audit-anchors.js";
-import { END_COLUMNS, type HeadRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
+import { HEAD_COLUMNS, type HeadRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
 import { type RawLogRow, rawLogText, type Timeline } from "./raw-log.js";
 
 /** Rows per trip. 10,000 took as long and held more memory. */
@@ -10,7 +10,7 @@ const PAGE = 2_000;
 
 /** A tenant's log and its seals as of one moment. Read only one of the two at a time. */
 export interface LogSnapshot {
-  readonly end: HeadRow | undefined;
+  readonly head: HeadRow | undefined;
   /** The number of rows that the seals count, including rows that were deleted after their retention. */
   readonly sealedRows: number;
   /** Entries that record where the log's time was set back, oldest first. */
@@ -64,8 +64,8 @@ export async function openLogSnapshot(
   // The reader works on each page before it asks for the next. The literal is safe because a TenantId is a UUID.
   await sql.unsafe(`set local app.tenant_id = '${tenantId}'`);
   await sql.unsafe("set local idle_in_transaction_session_timeout = 0");
-  const [end] = await sql<HeadRow[]>`
-    select ${sql.unsafe(END_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`;
+  const [head] = await sql<HeadRow[]>`
+    select ${sql.unsafe(HEAD_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`;
   const [sum] = await sql<{ rows: number; now: Date }[]>`
     select coalesce(sum(row_count), 0)::bigint as rows, now() as now
     from audit_seals where tenant_id = ${tenantId} and kind = 'minute'`;
@@ -76,7 +76,7 @@ export async function openLogSnapshot(
     select audit_closed_until as until from tenants where tenant_id = ${tenantId} and audit_set_back_to is null`;
   const owned = stack.move();
   return {
-    ...{ end, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
+    ...{ head, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
     closedUntil: closing?.until ?? undefined,
     seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
     rows: (strand, from) => rowPages(sql, tenantId, strand, from),

@@ -86,7 +86,7 @@ export interface ProxyChange extends ProxyColumns {
 }
 
 /** Returns whether the proxy was unchanged since it was read. */
-export const updateProxy = defineHasRow<ProxyChange>(
+export const updateProxyRow = defineHasRow<ProxyChange>(
   "write",
   "proxies",
   (sql, tenantId, { id, name, label, definition, application_id, require_auth, revision, modified_by }, at) => sql`

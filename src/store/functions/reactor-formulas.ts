@@ -91,7 +91,7 @@ export interface FormulaChange {
 }
 
 /** Returns whether the tenant has the formula. */
-export const updateFormula = defineHasRow<FormulaChange>(
+export const updateFormulaRow = defineHasRow<FormulaChange>(
   "write",
   "reactor_formulas",
   (sql, tenantId, { id, name, label, definition, modified_by }, at) => sql`
@@ -101,7 +101,7 @@ export const updateFormula = defineHasRow<FormulaChange>(
 );
 
 /** Returns whether the tenant had the formula. */
-export const deleteFormula = defineDelete("reactor_formulas");
+export const deleteFormulaRow = defineDelete("reactor_formulas");
 
 /** Whether any reactor uses the formula. */
 export const formulaInUse = defineHasRow<Uuid>(

@@ -65,7 +65,7 @@ export const listReactorRows = defineList<ReactorListing, ReactorRow>(
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };
 
 /** Returns whether the reactor was unchanged since it was read. */
-export const updateReactor = defineHasRow<ReactorChange>(
+export const updateReactorRow = defineHasRow<ReactorChange>(
   "write",
   "reactors",
   (sql, tenantId, { id, name, label, definition, application_id, formula_id, revision, modified_by }, at) => sql`

@@ -79,7 +79,7 @@ export const hasChecksDue = defineHasRow<Date>(
 export type ConnectionChange = ConnectionRow & { readonly modified_by: Uuid };
 
 /** Returns whether the connection was unchanged since it was read. */
-export const updateConnection = defineHasRow<ConnectionChange>(
+export const updateConnectionRow = defineHasRow<ConnectionChange>(
   "write",
   "connections",
   (sql, tenantId, change, at) => sql`
