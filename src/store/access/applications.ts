@@ -56,7 +56,7 @@ export const listApplicationRows = defineList<ApplicationListing, ApplicationRow
   COLUMNS,
   (sql, listing) => sql`${isAnyOf(sql, "id", listing.ids)}
       ${listing.types.length > 0 ? sql`and type = any(${[...listing.types]}::text[])` : sql``}`,
-  "coalesce(octet_length(definition), 0)",
+  (sql) => sql`coalesce(octet_length(definition), 0)`,
 );
 
 export interface ApplicationChange extends RightsColumns {

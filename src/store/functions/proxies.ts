@@ -1,6 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
-import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { defineList, isAnyOf, type RowBytes } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
 import { uuid } from "../statements/parameter.js";
 import { byteaArray } from "../statements/parameters.js";
@@ -33,7 +33,7 @@ export interface NewProxy extends ProxyColumns {
 const COLUMNS =
   "id, name, label, definition, application_id, require_auth, revision, created_by, created_at, modified_by, modified_at";
 
-const BYTES = "octet_length(definition)";
+const bytesOf: RowBytes = (sql) => sql`octet_length(definition)`;
 
 export const insertProxy = defineInsert<NewProxy>("proxies", { revision: 1 });
 
@@ -65,7 +65,7 @@ interface Guarded {
   readonly auth_revision: number;
 }
 
-export const namesOfProxies = defineNames("proxies", BYTES);
+export const namesOfProxies = defineNames("proxies", bytesOf);
 
 export interface ProxyListing extends PageRequest {
   /** If not empty, lists only these. */
@@ -77,7 +77,7 @@ export const listProxyRows = defineList<ProxyListing, ProxyRow>(
   "proxies",
   COLUMNS,
   (sql, listing) => isAnyOf(sql, "id", listing.ids),
-  BYTES,
+  bytesOf,
 );
 
 export interface ProxyChange extends ProxyColumns {

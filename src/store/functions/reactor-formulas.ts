@@ -57,7 +57,7 @@ export const lockFormula = defineHasRow<Uuid>(
 );
 
 /** Names of the official formulas and the tenant's own, newest first. */
-export const namesOfFormulas = defineNames("reactor_formulas", "octet_length(definition)");
+export const namesOfFormulas = defineNames("reactor_formulas", (sql) => sql`octet_length(definition)`);
 
 const COLUMNS = "id, name, label, sealed, official, revision, created_by, created_at, modified_by, modified_at";
 
@@ -65,7 +65,7 @@ const COLUMNS = "id, name, label, sealed, official, revision, created_by, create
 export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_formulas", (sql, tenantId, listing) =>
   sizedQueries(
     sql,
-    { table: "formulas", columns: COLUMNS, bytes: "octet_length(sealed)" },
+    { table: "formulas", columns: COLUMNS, bytes: sql`octet_length(sealed)` },
     {
       total: sql`
         select (select count(*) from reactor_formulas where tenant_id = ${tenantId})

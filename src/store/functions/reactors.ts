@@ -1,6 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import type { PageRequest } from "../../base/page.js";
-import { defineList, isAnyOf } from "../statements/counted-page.js";
+import { defineList, isAnyOf, type RowBytes } from "../statements/counted-page.js";
 import { defineNames } from "../statements/named-listing.js";
 import { uuid } from "../statements/parameter.js";
 import { defineDelete, defineHasRow, defineRead } from "../statements/row-statements.js";
@@ -29,10 +29,11 @@ const COLUMNS =
   "id, name, label, definition, application_id, formula_id, revision, created_by, created_at, modified_by, modified_at";
 
 /** A list shows the formula of each reactor too. */
-const BYTES = `octet_length(definition) + coalesce((
-  select octet_length(f.definition) from reactor_formulas f
-  where f.tenant_id = reactors.tenant_id and f.id = reactors.formula_id
-), 0)`;
+const bytesOf: RowBytes = (sql, tenantId) => sql`
+  octet_length(definition) + coalesce((
+    select octet_length(f.definition) from reactor_formulas f
+    where f.tenant_id = ${tenantId} and f.id = reactors.formula_id
+  ), 0)`;
 
 /** Returns once it is stored. */
 export const insertReactor = defineHasRow<NewReactor>(
@@ -47,7 +48,7 @@ export const readReactor = defineRead<ReactorRow>("reactors", COLUMNS);
 /** The same, locked until the transaction ends. */
 export const lockReactor = lockedRead("reactors", { id: uuid((id: Uuid) => id) }, readReactor);
 
-export const namesOfReactors = defineNames("reactors", BYTES);
+export const namesOfReactors = defineNames("reactors", bytesOf);
 
 export interface ReactorListing extends PageRequest {
   /** If not empty, lists only these. */
@@ -59,7 +60,7 @@ export const listReactorRows = defineList<ReactorListing, ReactorRow>(
   "reactors",
   COLUMNS,
   (sql, listing) => isAnyOf(sql, "id", listing.ids),
-  BYTES,
+  bytesOf,
 );
 
 export type ReactorChange = ReactorColumns & Pick<ReactorRow, "revision"> & { readonly modified_by: Uuid };

@@ -45,13 +45,13 @@ export function definePage<Input, Row extends object>(
 
 /**
  * The same for the rows of one table, newest first. `wanted` makes conditions that begin with `and`.
- * @param bytes the size of a row, in SQL: a page of several rows above {@link MAX_PAGE_BYTES} is measured, and not read.
+ * @param bytes the size of a row: a page of several rows above {@link MAX_PAGE_BYTES} is measured, and not read.
  */
 export function defineList<Listing extends PageRequest, Row extends object>(
   table: Table,
   columns: string,
   wanted: (sql: SqlTag, listing: Listing) => Query<unknown>,
-  bytes?: string,
+  bytes?: RowBytes,
 ) {
   return definePage<Listing, Row>(table, (sql, tenantId, listing) => {
     const from = sql`from ${sql.unsafe(table)} where tenant_id = ${tenantId} ${wanted(sql, listing)}`;
@@ -59,14 +59,24 @@ export function defineList<Listing extends PageRequest, Row extends object>(
     if (bytes === undefined) {
       return { total: sql`select count(*) as total ${from}`, rows: sql`select ${sql.unsafe(columns)} ${page}` };
     }
-    return sizedQueries(sql, { table, columns, bytes }, { total: sql`select count(*) ${from}`, page });
+    return sizedQueries(
+      sql,
+      { table, columns, bytes: bytes(sql, tenantId) },
+      { total: sql`select count(*) ${from}`, page },
+    );
   });
 }
+
+/**
+ * The size of a row of a table, in SQL. A subquery names the tenant by its parameter: Citus supports none that takes it
+ * from the row.
+ */
+export type RowBytes = (sql: SqlTag, tenantId: TenantId) => Query<unknown>;
 
 interface SizedList {
   readonly table: string;
   readonly columns: string;
-  readonly bytes: string;
+  readonly bytes: Query<unknown>;
 }
 
 /** @param parts the query of the total, and the rest of a query for the page's rows. */
@@ -80,11 +90,11 @@ export function sizedQueries<Row>(
   return {
     total: sql`
       select (${total}) as total, (
-        select case when count(*) > 1 then coalesce(sum(${sql.unsafe(bytes)}), 0) else 0 end from ${rows}
+        select case when count(*) > 1 then coalesce(sum(${bytes}), 0) else 0 end from ${rows}
       ) as bytes`,
     rows: sql`
       select ${sql.unsafe(columns)} from (
-        select ${sql.unsafe(columns)}, ${isSingle} or sum(${sql.unsafe(bytes)}) over () <= ${MAX_PAGE_BYTES} as is_read from ${rows}
+        select ${sql.unsafe(columns)}, ${isSingle} or sum(${bytes}) over () <= ${MAX_PAGE_BYTES} as is_read from ${rows}
       ) sized
       where is_read order by created_at desc, id desc`,
   };

@@ -1,5 +1,6 @@
 import type { Uuid } from "../../base/ids.js";
 import type { NameColumns } from "../../crypto/sealed-name.js";
+import type { RowBytes } from "./counted-page.js";
 import { defineStatement, type Statement } from "./statement.js";
 
 /** Names are sealed one by one. Opening this many takes some 5 ms. */
@@ -24,8 +25,8 @@ export interface NameRange {
 /** Reads names in the order of a list, newest first, {@link NAMES_PER_BATCH} at a time. */
 export type NamesStatement = Statement<NameRange, readonly NamedRow[]>;
 
-/** @param bytes the size of a row, in SQL. */
-export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", bytes: string): NamesStatement {
+/** @param bytes the size of a row. */
+export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", bytes: RowBytes): NamesStatement {
   return defineStatement<NameRange, readonly NamedRow[], NamedRow>({
     table,
     kind: "read",
@@ -42,7 +43,7 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", 
             : sql``;
         return sql`
           select id, name, label, created_at::text as position, bytes from (
-            select id, name, label, created_at, ${sql.unsafe(bytes)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
+            select id, name, label, created_at, ${bytes(sql, tenantId)} as bytes from ${sql(table)} where tenant_id = ${tenantId} ${wanted} ${official}
           ) named
           order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
       }),
