@@ -22,7 +22,7 @@ export interface PersonPrincipal {
   readonly userId: Uuid;
   readonly role: Role;
   readonly signInId: Uuid;
-  /** Until when the last proof of a second factor counts. Absent: there is none that counts. */
+  /** Until when the last proof of a second factor counts. Absent: no proof counts. */
   readonly strongUntil: Date | undefined;
 }
 

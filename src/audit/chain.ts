@@ -23,7 +23,7 @@ export class ChainConflict extends Error {
 
 /** The place of the next entry of a chain. */
 export interface Chain {
-  /** The stored head. Absent if there is none. */
+  /** The stored head. Absent for a chain without one. */
   readonly stored: HeadRow | undefined;
   /** The content of the head, if its MAC is valid. */
   readonly head: ChainHead | undefined;

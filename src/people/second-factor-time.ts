@@ -1,7 +1,7 @@
 /** How long a proof of a second factor counts. */
 const STRONG_MS = 5 * 60_000;
 
-/** Until when a proof of a second factor counts; undefined if there is none, or if that time is over. */
+/** Until when a proof of a second factor counts; undefined without a proof, or after that time. */
 export function secondFactorUntil(provenAt: Date | null, now: Date): Date | undefined {
   if (!provenAt) return undefined;
   const until = new Date(provenAt.getTime() + STRONG_MS);

@@ -75,7 +75,7 @@ export async function readPassword({ home, passwordFile }: Cluster): Promise<str
   );
 }
 
-/** The text of a file, undefined if there is none. */
+/** Returns the text of a file; undefined for a missing file. */
 export async function readOptional(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");

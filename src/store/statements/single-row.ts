@@ -3,7 +3,7 @@ import type { Statement } from "./statement-batch.js";
 
 type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "answers" | "hasWritten">;
 
-/** A query for at most one row per input. The output is null if there is none. */
+/** A query for at most one row per input. The output is null for an input without a row. */
 export function readRow<Input, Row>(definition: SingleRow<Input, Row | null, Row>): Statement<Input, Row | null> {
   return boundQuery({ ...definition, kind: "read", answers: (rows) => rows.map(([row]) => row ?? null) });
 }

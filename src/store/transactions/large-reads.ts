@@ -7,9 +7,9 @@ export const MAX_READ_BYTES = 16 * MB;
 
 /** The memory that a request may use for the stored values that it reads. */
 export interface ReadMemory {
-  /** Reserves memory for so many stored bytes. Undefined if that must wait. */
+  /** Reserves memory for values of this stored size. Undefined without free memory. */
   reserveReadNow(storedBytes: number): ReadReservation | undefined;
-  /** The same as soon as the caller's share allows it. @throws {Fault} unavailable */
+  /** Waits for the caller's share, and reserves it. @throws {Fault} unavailable */
   reserveRead(storedBytes: number): Promise<ReadReservation>;
 }
 

@@ -1,5 +1,5 @@
 import type { TenantId } from "../../base/ids.js";
-import { ConnectionLost } from "../postgres/database-error.js";
+import { ConnectionLost, isSessionSuspect } from "../postgres/database-error.js";
 import type { Engine, Opened } from "../postgres/open-connection.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import { bigint } from "../statements/parameter.js";
@@ -34,6 +34,19 @@ export type TransactionResult =
       readonly backend: number;
       readonly requests: readonly BatchedRequest[];
     };
+
+/** Whether the transaction stored a log row. */
+export function hasLogged(result: TransactionResult): boolean {
+  return (
+    result.kind === "committed" && result.requests.some((request) => request.hasLogged && request.outcome?.ok !== false)
+  );
+}
+
+/** Whether the session may still be at work on the transaction. */
+export function leavesSessionSuspect(result: TransactionResult): boolean {
+  if (result.kind === "unknown") return true;
+  return result.kind === "aborted" && result.culprit === undefined && isSessionSuspect(result.error);
+}
 
 /** The work of one request, and its memory for large values. */
 export interface TransactionWork {

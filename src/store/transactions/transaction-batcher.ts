@@ -2,16 +2,22 @@ import type { Clock } from "../../base/clock.js";
 import type { Fault } from "../../base/fault.js";
 import type { TenantId } from "../../base/ids.js";
 import type { ConnectionSlot } from "../postgres/connection-slot.js";
-import { isSessionSuspect, unavailable } from "../postgres/database-error.js";
+import { unavailable } from "../postgres/database-error.js";
 import type { BatchLimits } from "./batch-limits.js";
-import type { BatchLoad } from "./batch-load.js";
+import { type BatchLoad, TransactionCounts } from "./batch-load.js";
 import { BatchSettlement } from "./batch-settlement.js";
 import type { CommitLookup } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import { LargeReads, MemoryNeeded, type ReadMemory } from "./large-reads.js";
 import { LoggedMinutes } from "./logged-minutes.js";
 import { MAX_IN_FLIGHT } from "./overload-detector.js";
-import { type Guard, runTransaction, type TransactionResult } from "./shared-transaction.js";
+import {
+  type Guard,
+  hasLogged,
+  leavesSessionSuspect,
+  runTransaction,
+  type TransactionResult,
+} from "./shared-transaction.js";
 import { type QueuedRequest, queuedRequest, rejectAll, TenantQueue } from "./tenant-queue.js";
 import type { OrdinaryTransaction, TransactionStart, Work } from "./transaction.js";
 
@@ -35,12 +41,8 @@ export class TransactionBatcher {
   readonly #turns = new Set<TenantQueue>();
   readonly #logged = new LoggedMinutes();
   readonly #confirmed = new ConfirmedRevisions();
+  readonly #counts = new TransactionCounts();
   #queued = 0;
-  #inFlight = 0;
-  #transactions = 0;
-  #requests = 0;
-  /** Connections in use by tenants that were stalled when their transaction started. */
-  #stalled = 0;
   /** Called when a tenant's log is found to be closed beyond this server's clock. */
   onClosedMinute: ((tenantId: TenantId) => void) | undefined;
   /** Whether the database reported a full disk, and has not been seen to take writes since. */
@@ -76,7 +78,8 @@ export class TransactionBatcher {
   get load(): BatchLoad {
     const connections = this.#slots.length;
     const used = connections - this.#free.length;
-    return { connections, used, queued: this.#queued, transactions: this.#transactions, requests: this.#requests };
+    const { transactions, requests } = this.#counts;
+    return { connections, used, queued: this.#queued, transactions, requests };
   }
 
   /** When a tenant's rights were last confirmed under a revision, by `performance.now()`; -Infinity if never. */
@@ -86,7 +89,7 @@ export class TransactionBatcher {
 
   /** Whether any tenant may be overloading the server. Callers check this before they know a request's tenant. */
   get isBusy(): boolean {
-    return this.#queued + this.#inFlight >= MAX_IN_FLIGHT;
+    return this.#queued + this.#counts.inFlight >= MAX_IN_FLIGHT;
   }
 
   /** Why a tenant's request is rejected before any part of it is read; undefined if there is room for it. */
@@ -197,7 +200,8 @@ export class TransactionBatcher {
     for (const queue of this.#turns) {
       if (this.#free.length === 0) break;
       this.#turns.delete(queue);
-      const batch = this.#mayStart(queue, now) ? this.#nextBatch(queue) : [];
+      const batch = this.#mayStart(queue, now) ? queue.nextBatch(this.#limits.batch) : [];
+      this.#queued -= batch.length;
       if (queue.waiting.length > 0) later.push(queue);
       const [first] = batch;
       const slot = first && this.#free.pop();
@@ -211,7 +215,7 @@ export class TransactionBatcher {
 
   #mayStart(queue: TenantQueue, now: number): boolean {
     if (queue.transactions >= this.#limits.perTenant) return false;
-    if (queue.isStalled(now) && this.#stalled >= Math.max(1, Math.floor(this.#slots.length / 2))) return false;
+    if (queue.isStalled(now) && this.#counts.stalled >= Math.max(1, Math.floor(this.#slots.length / 2))) return false;
     if (queue.isWorthATransaction(now - this.#limits.batchingWindowMs)) return true;
     // No other event may wake the dispatcher, so set a timer.
     this.#window ??= setTimeout(() => {
@@ -235,12 +239,6 @@ export class TransactionBatcher {
     }
   }
 
-  #nextBatch(queue: TenantQueue): QueuedRequest[] {
-    const batch = queue.nextBatch(this.#limits.batch);
-    this.#queued -= batch.length;
-    return batch;
-  }
-
   #forget(queue: TenantQueue): void {
     if (queue.transactions > 0 || queue.waiting.length > 0) return;
     this.#turns.delete(queue);
@@ -252,38 +250,21 @@ export class TransactionBatcher {
 
   async #start(slot: ConnectionSlot, queue: TenantQueue, batch: QueuedRequest[], guard: Guard): Promise<void> {
     const { tenantId } = queue;
-    queue.transactions += 1;
-    queue.inFlight += batch.length;
-    this.#inFlight += batch.length;
-    this.#transactions += 1;
-    this.#requests += batch.length;
-    const timeout = setTimeout(() => slot.renew(), this.#limits.timeoutMs);
     const startedAt = performance.now();
-    const held = queue.isStalled(startedAt) ? 1 : 0;
-    this.#stalled += held;
+    const { length } = batch;
+    const isStalled = queue.isStalled(startedAt);
+    this.#counts.started(queue, length, isStalled);
+    const timeout = setTimeout(() => slot.renew(), this.#limits.timeoutMs);
     const now = new Date(this.#clock.now());
     const start = { now, isFirstInMinute: !this.#logged.has(tenantId, now) };
     const result = await this.#runOn(slot, { ...start, tenantId, guard }, batch);
     if (result.kind === "committed" && guard !== "unguarded") this.#confirmed.add(tenantId, guard, startedAt);
-    if (
-      result.kind === "committed" &&
-      result.requests.some(({ hasLogged, outcome }) => hasLogged && outcome?.ok !== false)
-    ) {
-      this.#logged.add(tenantId, now);
-    }
+    if (hasLogged(result)) this.#logged.add(tenantId, now);
     clearTimeout(timeout);
-    this.#stalled -= held;
     queue.ended(result, startedAt, performance.now());
-    if (
-      result.kind === "unknown" ||
-      (result.kind === "aborted" && result.culprit === undefined && isSessionSuspect(result.error))
-    ) {
-      slot.renew();
-    }
+    if (leavesSessionSuspect(result)) slot.renew();
     this.#free.push(slot);
-    queue.transactions -= 1;
-    queue.inFlight -= batch.length;
-    this.#inFlight -= batch.length;
+    this.#counts.ended(queue, length, isStalled);
     this.#wake();
     await this.#settlement.settle(tenantId, batch, result);
     this.#forget(queue);

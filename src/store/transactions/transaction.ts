@@ -44,8 +44,9 @@ export interface Transaction {
   /** The database engine, for the few statements that not all support. */
   readonly engine: Engine;
   /**
-   * Reserves memory for large values of so many stored bytes, before they are read. If there is none now, the work ends
-   * with {@link MemoryNeeded}, and runs again once there is.
+   * Reserves memory for large values before they are read. Without free memory the work ends with
+   * {@link MemoryNeeded}, and runs again when memory is free.
+   * @param storedBytes total size of the values, as stored.
    * @throws {MemoryNeeded}; {Fault} validation_failed if the transaction reads too much.
    */
   reserve(storedBytes: number): void;
