@@ -36,11 +36,8 @@ export async function requestLink(
   asking: Sensitive<string>,
   { address, client }: Visit,
 ): Promise<void> {
-  const keys = await keyring.of(tenantId).catch((error: unknown) => {
-    if (error instanceof Fault && error.code === "unauthenticated") return undefined;
-    throw error;
-  });
-  // There is no such tenant, which the response does not tell either.
+  const keys = await keyring.find(tenantId);
+  // The response does not tell that there is no such tenant.
   if (!keys) return;
   await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const details = { email, address, client, hashes: [] };
@@ -74,7 +71,8 @@ export async function createOperatorLink(
 export async function redeemLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
   if (!link) throw overOrUsed();
-  const keys = await keyring.of(link.tenantId).catch(unlessGone);
+  const keys = await keyring.find(link.tenantId);
+  if (!keys) throw overOrUsed();
   const taken = await database.ordinary.run(link.tenantId, "unguarded", (tx) => take(tx, keys, link, visit));
   if (taken === "other_browser") {
     throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
@@ -120,10 +118,6 @@ export async function memberWithAddress(tx: Transaction, keys: TenantKeys, email
 /** The hashes of the links of a request. */
 export function linkHashesOf({ hashes }: JsonObject): readonly string[] {
   return Array.isArray(hashes) ? hashes.map(String) : [];
-}
-
-function unlessGone(error: unknown): never {
-  throw error instanceof Fault && error.code === "unauthenticated" ? overOrUsed() : error;
 }
 
 function overOrUsed(): Fault {

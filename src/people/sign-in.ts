@@ -55,7 +55,7 @@ export interface Origin {
   /** The latest end. Absent: 12 hours from now. */
   readonly until?: Date | undefined;
   /** When the person proved a second factor. */
-  readonly strongAt?: Date | undefined;
+  readonly secondFactorAt?: Date | undefined;
 }
 
 /** Begins a sign-in of a member, with its log row. */
@@ -65,7 +65,7 @@ export function startSignIn(
   member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
   method: SignInMethod,
   { address, client, context }: Pick<Visit, "address" | "client" | "context">,
-  { identity, until, strongAt }: Origin = {},
+  { identity, until, secondFactorAt }: Origin = {},
 ): StartedSignIn {
   const { tenantId } = tx;
   const { role } = member;
@@ -81,7 +81,7 @@ export function startSignIn(
     member_id: member.id,
     method,
     expires_at: expiresAt,
-    strong_at: strongAt ?? null,
+    strong_at: secondFactorAt ?? null,
   };
   tx.enqueue(insertSignIn, {
     ...columns,
