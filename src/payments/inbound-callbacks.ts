@@ -14,7 +14,7 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
 import { applyRefund, refundNamed, withAnotherLookUp } from "./refund-reports.js";
-import { decodeSignedPath, isAuthenticAddress, type SignedPathKind, uuidFrom } from "./signed-path.js";
+import { decodeSignedPath, isAuthenticPath, type SignedPathKind, uuidFrom } from "./signed-path.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -148,8 +148,8 @@ export class InboundCallbacks {
   async #genuine(address: string, kind: SignedPathKind) {
     const presented = decodeSignedPath(address);
     if (!presented) return undefined;
-    const keys = await this.#parts.keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isAuthenticAddress(keys, kind, presented) ? { ...presented, keys } : undefined;
+    const keys = await this.#parts.keyring.find(presented.tenantId);
+    return keys && isAuthenticPath(keys, kind, presented) ? { ...presented, keys } : undefined;
   }
 }
 
@@ -174,7 +174,7 @@ export function applyReport(
   const { attempt } = current;
   switch (report.kind) {
     case "payment":
-      return applyState(current, report.standing, now);
+      return applyState(current, report.state, now);
     case "capture":
     case "void": {
       const { kind: operation, outcome, providerId } = report;

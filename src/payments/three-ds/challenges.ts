@@ -2,7 +2,7 @@ import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Database } from "../../store/database.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { decodeSignedPath, encodeSignedPath, isAuthenticAddress } from "../signed-path.js";
+import { decodeSignedPath, encodeSignedPath, isAuthenticPath } from "../signed-path.js";
 import type { ThreeDSDirectory } from "./directory.js";
 import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
@@ -42,7 +42,7 @@ export class SimulatedChallenges {
   async #genuine(address: string) {
     const presented = decodeSignedPath(address);
     if (!presented) return undefined;
-    const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isAuthenticAddress(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
+    const keys = await this.#keyring.find(presented.tenantId);
+    return keys && isAuthenticPath(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
   }
 }
