@@ -88,7 +88,7 @@ export async function beginRefund(
 
 /** The refund that a payment's attempt describes, not yet sent. */
 export function plannedRefund({ id, order, attempt }: Payment, reason: string | undefined, now: Date): Refund {
-  if (!attempt?.refundId) throw new Error("a payment without a refund under way was asked for it");
+  if (!attempt?.refundId) throw new Error("the payment has no refund under way");
   return {
     ...{ id: attempt.refundId, paymentId: id, status: "processing", amount: attempt.amount, currency: order.currency },
     ...{ reason, errorCode: undefined, providerId: undefined, updatedAt: now.getTime(), createdAt: now },

@@ -15,7 +15,7 @@ import { memberWithAddress } from "./sign-in-link.js";
 import type { Visit } from "./visit.js";
 
 /**
- * Signs in the person of whom an issuer told.
+ * Signs in the person whom the issuer identified.
  * @throws {Fault} permission_denied if the person is neither a member nor invited.
  */
 export async function signInAs(

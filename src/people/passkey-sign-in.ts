@@ -27,7 +27,7 @@ export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Pro
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId: waiting.id });
   const relyingParty = relyingPartyOf(parts.address());
   const keys = await parts.keyring.find(waiting.tenantId);
-  if (!keys) throw noneWaits();
+  if (!keys) throw noPendingSignIn();
   return parts.database.ordinary.run(waiting.tenantId, "unguarded", async (tx) => {
     const { memberId } = await readWaiting(tx, keys, waiting);
     const passkeys = await listMemberPasskeys(tx, keys, memberId);
@@ -53,7 +53,7 @@ export async function finishPasskeySignIn(
   const waiting = waitingIn(visit);
   const { tenantId } = waiting;
   const keys = await keyring.find(tenantId);
-  if (!keys) throw noneWaits();
+  if (!keys) throw noPendingSignIn();
   // Committed before the proof is looked at: no proof is tried twice.
   const challenge = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     await readWaiting(tx, keys, waiting);
@@ -99,13 +99,13 @@ function purposeOf({ id }: PresentedSecret): Purpose {
 
 function waitingIn(visit: Visit): PresentedSecret {
   const waiting = parseSecret("pky", visit.cookie("passkey") ?? "");
-  if (!waiting) throw noneWaits();
+  if (!waiting) throw noPendingSignIn();
   return waiting;
 }
 
 async function readWaiting(tx: Transaction, keys: TenantKeys, { id, hash }: PresentedSecret): Promise<Waiting> {
   const row = await tx.query(readSignInRequest, id);
-  if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noneWaits();
+  if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noPendingSignIn();
   return waitingOf(openDetails(keys, tx.tenantId, row));
 }
 
@@ -117,6 +117,6 @@ function waitingOf({ memberId: member, method: name, identity, until }: JsonObje
   return { memberId, method, origin: { identity: identityIn(identity), until: end } };
 }
 
-function noneWaits(): Fault {
+function noPendingSignIn(): Fault {
   return new Fault("permission_denied", "No sign-in waits for a passkey in this browser. Sign in again.");
 }

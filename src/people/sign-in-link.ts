@@ -70,14 +70,14 @@ export async function createOperatorLink(
  */
 export async function redeemLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
-  if (!link) throw overOrUsed();
+  if (!link) throw expiredOrUsed();
   const keys = await keyring.find(link.tenantId);
-  if (!keys) throw overOrUsed();
+  if (!keys) throw expiredOrUsed();
   const taken = await database.ordinary.run(link.tenantId, "unguarded", (tx) => take(tx, keys, link, visit));
   if (taken === "other_browser") {
     throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
   }
-  if (!taken) throw overOrUsed();
+  if (!taken) throw expiredOrUsed();
   return taken;
 }
 
@@ -120,6 +120,6 @@ export function linkHashesOf({ hashes }: JsonObject): readonly string[] {
   return Array.isArray(hashes) ? hashes.map(String) : [];
 }
 
-function overOrUsed(): Fault {
+function expiredOrUsed(): Fault {
   return invalid("link", "must be a link that is at most 10 minutes old and was not used: ask for a new one");
 }

@@ -33,8 +33,8 @@ function addressesWith(
   return [
     ["payment-webhook", (address) => incoming.endpoint(address)],
     ["payment-return", (address) => incoming.approval(address, new URLSearchParams())],
-    ["simulator-approval", (address) => approvals.look(address)],
-    ["three-ds-challenge", (address) => challenges.look(address)],
+    ["simulator-approval", (address) => approvals.get(address)],
+    ["three-ds-challenge", (address) => challenges.get(address)],
   ];
 }
 

@@ -190,7 +190,7 @@ function itemsOf<T>(message: unknown, shape: Shape | undefined): readonly T[] {
   return list.map((item) => completed<T>(item, shape));
 }
 
-/** Where the next page begins: at a cursor, or at a number, of which writes between two pages move items away. */
+/** Where the next page begins: a cursor or a page number. Writes between two numbered pages may move items. */
 function placeAfter(pagination: unknown): object | undefined {
   const next = fieldOf(pagination, "next");
   if (typeof next === "string") return { start: next };

@@ -34,15 +34,15 @@ export class SimulatedApprovals {
   }
 
   /** Undefined for an address that we did not create. */
-  async look(address: string): Promise<ApprovalView | undefined> {
-    const found = await this.#genuine(address);
+  async get(address: string): Promise<ApprovalView | undefined> {
+    const found = await this.#authenticated(address);
     const payment = found && (await this.#store.find(found.tenantId, base62Of(found.id)));
     return payment && this.#view(payment);
   }
 
   /** Stores the buyer's decision, once. Returns what the bank shows after it. */
   async decide(address: string, choice: Choice): Promise<ApprovalView | undefined> {
-    const found = await this.#genuine(address);
+    const found = await this.#authenticated(address);
     const payment =
       found &&
       (await this.#store.change(found.tenantId, base62Of(found.id), (current) => this.#after(current, choice)));
@@ -88,7 +88,7 @@ export class SimulatedApprovals {
     return { amount, currency, isOpen: this.#isOpen(payment), returnUrl: approval?.returnUrl ?? "" };
   }
 
-  async #genuine(address: string): Promise<{ readonly tenantId: TenantId; readonly id: Uuid } | undefined> {
+  async #authenticated(address: string): Promise<{ readonly tenantId: TenantId; readonly id: Uuid } | undefined> {
     const presented: SignedPath | undefined = decodeSignedPath(address);
     if (!presented) return undefined;
     const keys = await this.#keyring.find(presented.tenantId);

@@ -24,13 +24,13 @@ export class SimulatedChallenges {
   }
 
   /** Undefined for an address that we did not create, or a session that has ended. */
-  async look(address: string): Promise<ThreeDSSession | undefined> {
-    const found = await this.#genuine(address);
+  async get(address: string): Promise<ThreeDSSession | undefined> {
+    const found = await this.#authenticated(address);
     return found && this.#database.shared.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));
   }
 
   async decide(address: string, choice: ChallengeChoice): Promise<ThreeDSSession | undefined> {
-    const found = await this.#genuine(address);
+    const found = await this.#authenticated(address);
     return (
       found &&
       this.#database.ordinary.run(found.tenantId, "unguarded", (tx) =>
@@ -39,7 +39,7 @@ export class SimulatedChallenges {
     );
   }
 
-  async #genuine(address: string) {
+  async #authenticated(address: string) {
     const presented = decodeSignedPath(address);
     if (!presented) return undefined;
     const keys = await this.#keyring.find(presented.tenantId);

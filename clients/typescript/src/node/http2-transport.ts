@@ -67,7 +67,7 @@ export class Http2Transport implements Transport {
       const session = this.#connection.ready ?? (await this.#connected(attempt));
       stream = this.#request(session, attempt, body);
       this.#open.add(stream);
-      yield* messagesOf(stream, attempt.method, () => this.#connection.heard());
+      yield* messagesOf(stream, attempt.method, () => this.#connection.noteActivity());
     } catch (error) {
       throw this.#isClosed ? closedClient() : error;
     } finally {
@@ -136,12 +136,12 @@ export class Http2Transport implements Transport {
       const cancel = () => {
         stream.close(NGHTTP2_CANCEL);
         // A connection that died silently closes no stream.
-        this.#connection.verifyUnlessHeard(sentAt);
+        this.#connection.verifyIfSilent(sentAt);
         reject(ended());
       };
       const off = attempt.end.onEnd(cancel);
       stream.on("response", (received) => {
-        this.#connection.heard();
+        this.#connection.noteActivity();
         headers = received;
       });
       stream.on("trailers", (received) => {
@@ -170,7 +170,7 @@ export class Http2Transport implements Transport {
 async function* messagesOf(
   stream: ClientHttp2Stream,
   method: string,
-  heard: () => void,
+  noteActivity: () => void,
 ): AsyncGenerator<unknown, void> {
   const received: Record<string, string> = {};
   stream.on("response", (headers) => addTexts(received, headers));
@@ -180,7 +180,7 @@ async function* messagesOf(
   try {
     const chunks: AsyncIterable<Buffer> = stream;
     for await (const chunk of chunks) {
-      heard();
+      noteActivity();
       for (const { content } of envelopes.read(chunk)) yield decodeMessage(method, content);
     }
   } catch (error) {
