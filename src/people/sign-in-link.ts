@@ -37,7 +37,7 @@ export async function requestLink(
   { address, client }: Visit,
 ): Promise<void> {
   const keys = await keyring.find(tenantId);
-  // The response does not tell that there is no such tenant.
+  // The response is the same for a tenant that does not exist.
   if (!keys) return;
   await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const details = { email, address, client, hashes: [] };

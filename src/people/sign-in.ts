@@ -115,7 +115,7 @@ export function signedInAt({ expires_at }: Pick<SignInRow, "expires_at">): Date 
 /** @throws {SealBroken} if no server wrote the sign-in. */
 export function openSignIn(keys: TenantKeys, tenantId: TenantId, row: SignInRow): SignInDetails {
   const stored: Json = JSON.parse(open(keys.data, signInPlace(tenantId, row), row.details).toString());
-  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in are no object");
+  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in are not an object");
   const { role, address, client, identity } = stored;
   if (typeof role !== "string" || !isRole(role)) throw new SealBroken("a sign-in has an unknown role");
   return { role, address: String(address), client: String(client), identity: identityIn(identity) };

@@ -61,7 +61,7 @@ export function foreignAnswer(status: number, type: string, headers: Readonly<Re
   const kind = type.split(";")[0] || "no content type";
   return new AttemptError({
     code: isPassing ? "unavailable" : "bad_answer",
-    message: `The address answered HTTP ${status} with ${kind}, which is no answer of Cloakroom. Check baseUrl and what is between.`,
+    message: `The address answered HTTP ${status} with ${kind}, which is not an answer of Cloakroom. Check baseUrl and proxies in between.`,
     status,
     retryAfter: retryAfterIn(headers),
   });

@@ -99,7 +99,7 @@ describe("options", () => {
     ["clear text to another host", { baseUrl: "http://vault.example.com" }, /allowInsecure/],
     ["a query", { baseUrl: "https://vault.example.com?key=1" }, /query/],
     ["tls beside connect", { baseUrl: "https://x.example", transport: "connect" as const, tls: { ca: "x" } }, /tls/],
-    ["a timeout that is no number", { baseUrl: "https://x.example", timeout: Number("") / 0 }, /timeout/],
+    ["a timeout that is not a number", { baseUrl: "https://x.example", timeout: Number("") / 0 }, /timeout/],
     ["a timeout below zero", { baseUrl: "https://x.example", timeout: -1 }, /timeout/],
     [
       "a timeout that no timer holds",
@@ -123,6 +123,12 @@ describe("options", () => {
       }
     },
   );
+
+  it("send no call again for a maxRetries that is not a number", async () => {
+    const options = { baseUrl: "http://127.0.0.1:9", apiKey: "key", maxRetries: Number.NaN };
+    await using client = new Cloakroom(options);
+    expect(await errorOf(client.tokens.get("x"))).toMatchObject({ code: "connection_failed", attempts: 1 });
+  });
 
   it("accept clear text if it is allowed", async () => {
     await using client = new Cloakroom({ baseUrl: "http://vault.example.com", allowInsecure: true });
