@@ -56,7 +56,7 @@ export async function removeOldLog(
     }
   }
   await run.run(tenantId, "unguarded", async (tx) => {
-    const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
+    const any = { group: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.query(readRawLog, any);
     if (row) scheduleDue(tx, { kind: "log_retention", at: nextDay(now) });
     // A sink or an authority that was set up since the last row gets the log within a day.

@@ -127,7 +127,7 @@ async function* minutesToSeal(
   let after: RawLogRow | undefined;
   for (;;) {
     if (signal?.aborted) return;
-    const range = { strand: "main", from, until, after, limit: PAGE } as const;
+    const range = { group: "main", from, until, after, limit: PAGE } as const;
     const rows = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     for (const row of rows) {
       const windowStart = minuteOf(row);

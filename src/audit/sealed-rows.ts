@@ -26,11 +26,11 @@ export class SealedRows {
   }
 
   #feedOf(seal: SealRow): RowFeed {
-    const strand = sealedGroupOf(seal, this.#snapshot.setBacks);
-    const known = this.#feeds.get(strand);
+    const group = sealedGroupOf(seal, this.#snapshot.setBacks);
+    const known = this.#feeds.get(group);
     if (known) return known;
-    const feed = new RowFeed(this.#snapshot.rows(strand, this.#from), () => {});
-    this.#feeds.set(strand, feed);
+    const feed = new RowFeed(this.#snapshot.rows(group, this.#from), () => {});
+    this.#feeds.set(group, feed);
     return feed;
   }
 }

@@ -4,7 +4,7 @@ import { isUuid } from "../base/ids.js";
 import { macEquals, truncatedMac } from "./keyed-hash.js";
 
 /** Where a list continues: after the row with this time and id. */
-export interface ListCursor {
+export interface ListPosition {
   readonly createdAt: Date;
   readonly id: string;
 }
@@ -13,14 +13,14 @@ export interface ListCursor {
  * Encodes a list position as a text that only the vault can make, valid for one tenant (whose key proves it) and one
  * filter. Base64url of the time in milliseconds (8 bytes), a proof (16 bytes), and the id.
  */
-export function writeCursor(key: KeyObject, filter: readonly string[], { createdAt, id }: ListCursor): string {
+export function writeCursor(key: KeyObject, filter: readonly string[], { createdAt, id }: ListPosition): string {
   const time = Buffer.allocUnsafe(8);
   time.writeBigInt64BE(BigInt(createdAt.getTime()));
   return Buffer.concat([time, proof(key, filter, time, id), Buffer.from(id)]).toString("base64url");
 }
 
 /** Returns undefined if the text is not a cursor of this tenant and filter. */
-export function readCursor(key: KeyObject, filter: readonly string[], text: string): ListCursor | undefined {
+export function readCursor(key: KeyObject, filter: readonly string[], text: string): ListPosition | undefined {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.length < 25) return undefined;
   const time = bytes.subarray(0, 8);
@@ -29,7 +29,7 @@ export function readCursor(key: KeyObject, filter: readonly string[], text: stri
   return { createdAt: new Date(Number(time.readBigInt64BE())), id };
 }
 
-export function isUuidPosition(position: ListCursor): position is ListCursor & { readonly id: Uuid } {
+export function isUuidPosition(position: ListPosition): position is ListPosition & { readonly id: Uuid } {
   return isUuid(position.id);
 }
 

@@ -91,7 +91,7 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
     ...{ ...sealing, clock, retentionDays: config.auditRetentionDays },
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
-      meters.logTrouble(outcome);
+      meters.auditIncident(outcome);
       log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
     },
   });
@@ -104,7 +104,7 @@ function logSinks({ vault: { database }, clock, log, meters, sinks }: Background
       onLag: (name, seconds) => meters.sinkLag(name, seconds),
       onState(name, problem) {
         if (problem === undefined) return log.info({ job: `log sink ${name}` }, "log sink working again");
-        meters.logTrouble("sink_failed");
+        meters.auditIncident("sink_failed");
         log.error(
           { job: `log sink ${name}`, reason: problem },
           "log sink failing; rows are queued and will be retried",
@@ -126,7 +126,7 @@ function logStamps({ vault: { database }, config, clock, log, meters }: Backgrou
     onLag: (seconds) => meters.stampLag(seconds),
     onState(problem) {
       if (problem === undefined) return log.info({ job: "log stamps" }, "time-stamp authority working again");
-      meters.logTrouble("stamp_failed");
+      meters.auditIncident("stamp_failed");
       log.error({ job: "log stamps", reason: problem }, "time-stamp authority failing; stamping will be retried");
     },
     onFailure: tenantFailure(log, "log stamps", "a proof of this tenant was not stored; this will be tried again"),
