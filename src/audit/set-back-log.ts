@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit/audit-logs.js";
@@ -11,7 +12,6 @@ import {
   type SetBack,
   setRowsAside,
 } from "../store/audit/log-clock.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { nextPlace } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";

@@ -1,10 +1,10 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { SinkRecord } from "../sinks/sink.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import { readSealsAfter, readSetBacksAfter, type SinkPosition } from "../store/audit/audit-sinks.js";
 import { type RawLogRow, readRawLog, type SealedGroup } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { sealedUntil } from "./seal-log.js";
 import { sealedGroupOf } from "./sealed-groups.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../base/clock.js";
 import { type TenantId, timeOfUuid } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
 import { hashOfSigned } from "../crypto/log-signing.js";
@@ -6,7 +7,6 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { HeadRow, SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import { cellsOf, exceedsLayout } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { digestVersionOf, isOwnEntry, verifiedHead } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";

@@ -1,9 +1,9 @@
-import type { Clock } from "../base/clock.js";
+import { type Clock, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { RunQueue } from "../reactors/run-queue.js";
 import type { Database } from "../store/database.js";
 import { hasRunsDue } from "../store/functions/reactor-runs.js";
-import { type DueMinute, deleteDueMinute, MINUTE_MS } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute } from "../store/jobs/due.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its run. This job finds the others: retries, and runs of lost replicas. */

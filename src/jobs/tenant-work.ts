@@ -1,7 +1,7 @@
-import type { Clock } from "../base/clock.js";
+import { type Clock, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, deleteDueMinute, MINUTE_MS, type StartedKind } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, type StartedKind } from "../store/jobs/due.js";
 import type { Statement } from "../store/statements/statement.js";
 import type { Job } from "./schedule.js";
 

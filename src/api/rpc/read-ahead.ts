@@ -13,14 +13,14 @@ const EMPTY_JSON = Buffer.from("{}");
 export class ReadAhead {
   readonly #type: DescMessage;
   readonly #isJson: boolean;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #message: Message | undefined;
 
-  /** @param mostBytes size limit of a message. */
-  constructor(type: DescMessage, isJson: boolean, mostBytes: number) {
+  /** @param maxBytes size limit of a message. */
+  constructor(type: DescMessage, isJson: boolean, maxBytes: number) {
     this.#type = type;
     this.#isJson = isJson;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   /** The large message, for which the handler was given an empty one. */
@@ -35,7 +35,7 @@ export class ReadAhead {
       return Uint8Array.from(bytes);
     }
     this.#message = this.#isJson
-      ? await readJsonMessage(this.#type, bytes, this.#mostBytes)
+      ? await readJsonMessage(this.#type, bytes, this.#maxBytes)
       : await readBinaryMessage(this.#type, bytes);
     return this.#isJson ? EMPTY_JSON : EMPTY_BINARY;
   }

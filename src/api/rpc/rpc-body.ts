@@ -64,10 +64,10 @@ async function collected(
   }
 }
 
-/** @param mostBytes limit of this caller, and `messageBytes` the limit of every caller with a key. */
-export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFault {
-  const condition = mostBytes < messageBytes ? " without a key in BT-API-KEY" : "";
-  const detail = `The message must not be larger than ${mostBytes} bytes${condition}.`;
+/** @param maxBytes limit of this caller, and `messageBytes` the limit of every caller with a key. */
+export function messageTooLarge(maxBytes: number, messageBytes: number): BodyFault {
+  const condition = maxBytes < messageBytes ? " without a key in BT-API-KEY" : "";
+  const detail = `The message must not be larger than ${maxBytes} bytes${condition}.`;
   return new BodyFault("too_large", "body_too_large", detail);
 }
 

@@ -145,14 +145,14 @@ async function readBody(
   { messageBytes }: RpcLimits,
   callAbort: CallAbort,
 ): Promise<Buffer> {
-  const maxBytes = wire.mostBodyBytes(messageBytes);
+  const maxBytes = wire.maxBodyBytes(messageBytes);
   const { stream, announced, hasArrived } = await callBodyOf(request);
   try {
     return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callAbort });
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (callAbort.reason !== undefined) throw callAbort.reason;
-    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.mostMessageBytes(error.maxBytes), messageBytes);
+    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.maxMessageBytes(error.maxBytes), messageBytes);
     throw aborted();
   }
 }
