@@ -13,7 +13,7 @@ export interface TenantWorkParts {
   readonly kind: StartedKind;
   readonly database: Database;
   readonly clock: Clock;
-  /** Whether unfinished work is due before a time. If so, its minute stays. */
+  /** Whether unfinished work is due before a time. Its minute stays then: the replica that leased the work may be gone. */
   readonly isPending: Statement<Date, boolean>;
   readonly wake: (tenantId: TenantId) => void;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;

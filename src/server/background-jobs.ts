@@ -7,15 +7,16 @@ import { logSealsJob } from "../jobs/log-seals.js";
 import { logSinkJob } from "../jobs/log-sinks.js";
 import { logStampsJob } from "../jobs/log-stamps.js";
 import { mailJob } from "../jobs/mail.js";
-import { reactorRunsJob } from "../jobs/reactor-runs.js";
 import type { Job } from "../jobs/schedule.js";
 import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
+import { tenantWorkJob } from "../jobs/tenant-work.js";
 import { skippedWhileClockIsAhead } from "../jobs/timely-job.js";
 import type { MailTransport } from "../mail/transport.js";
 import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
 import type { LogSink } from "../sinks/sink.js";
+import { hasRunsDue } from "../store/functions/reactor-runs.js";
 import type { Meters } from "../telemetry/meters.js";
 import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
@@ -146,10 +147,9 @@ function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundP
 }
 
 function reactorRuns({ vault: { database }, clock, log, parts }: BackgroundParts): Job {
-  return reactorRunsJob({
-    database,
-    queue: parts.runs,
-    clock,
+  return tenantWorkJob({
+    ...{ name: "reactor runs", kind: "reactor_run", database, clock, isPending: hasRunsDue },
+    wake: (tenantId) => parts.runs.wake(tenantId),
     onFailure: tenantFailure(log, "reactor runs", "polling for reactor runs failed"),
   });
 }

@@ -28,11 +28,15 @@ export class ReadAhead {
     return this.#message;
   }
 
-  /** Returns what the handler is to parse. Small JSON is checked when it is decoded. @throws {Fault} */
-  async read(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  /**
+   * Reads a large message, and returns the empty one for the handler to parse in its place. Undefined for a small one,
+   * which the handler parses; small JSON is checked when it is decoded.
+   * @throws {Fault}
+   */
+  async read(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer> | undefined> {
     if (!isLarge(bytes.length)) {
       if (!this.#isJson) requireBoundedMessage(this.#type, bytes);
-      return Uint8Array.from(bytes);
+      return undefined;
     }
     this.#message = this.#isJson
       ? await readJsonMessage(this.#type, bytes, this.#maxBytes)

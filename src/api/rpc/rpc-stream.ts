@@ -34,7 +34,7 @@ export function serveStreams(
     const messages = (request: Message, context: HandlerContext) => {
       const call = callOf(context);
       call.isRead = true;
-      return messagesOf(pipeline, request, context, { call, limiter, draining });
+      return messagesOf(pipeline, call.ahead?.message ?? request, context, { call, limiter, draining });
     };
     const { messageBytes, timeoutMs } = STREAM_LIMITS;
     router.rpc(method, messages, { readMaxBytes: messageBytes, maxTimeoutMs: timeoutMs });
