@@ -1,6 +1,6 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
-import type { Overload } from "../api/load-shedder.js";
+import type { OverloadCheck } from "../api/load-shedder.js";
 import { oncePerSecond } from "../api/observation/once-per-second.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
@@ -44,7 +44,7 @@ export interface Composition extends AsyncDisposable {
   readonly invitations: InvitationAcceptance;
   readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
-  readonly overload: Overload;
+  readonly overload: OverloadCheck;
   /** The memory for bodies and large tokens, of all requests together. */
   readonly memory: MemoryBudget;
   /** Stops background work, and waits for work under way. Requests are still served. */
