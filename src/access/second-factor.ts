@@ -1,8 +1,8 @@
 import { Fault } from "../base/fault.js";
 
 /**
- * Refuses a person what needs a second factor.
- * @param what the beginning of a sentence, such as `RevealService/RevealToken`.
+ * The fault for a person without the second factor that an operation needs.
+ * @param what the operation, as the beginning of a sentence, such as `RevealService/RevealToken`.
  */
 export function secondFactorRequired(what: string): Fault {
   const how = "confirm with a passkey, or sign in again at an issuer that proves one";

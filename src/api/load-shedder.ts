@@ -34,16 +34,3 @@ export function createLoadShedder(
     return true;
   };
 }
-
-/** Wraps a report of frequent events: it runs at most once a second, with the number of events since. */
-export function oncePerSecond(tell: (times: number) => void): () => void {
-  let times = 0;
-  return () => {
-    times += 1;
-    if (times > 1) return;
-    setTimeout(() => {
-      tell(times);
-      times = 0;
-    }, 1_000).unref();
-  };
-}

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { hashOfSigned, isLogSignature } from "../crypto/log-signing.js";
 import { DIGEST_VERSIONS, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import { cellsOf, exceedsLayout, type RawLogRow } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import type { EndLine, Manifest, SignedLine, StampLine, UnsignedLine } from "./export-format.js";
 import { isWithin } from "./export-range.js";
 import type { ExportStamps, StampedEntry } from "./export-stamps.js";

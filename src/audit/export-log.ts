@@ -1,8 +1,8 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { HeadRow, SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { RowFeed } from "./row-feed.js";
 
 /**

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import { logSigningKey, signLogText } from "../crypto/log-signing.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { AnchorRow } from "../store/audit/audit-anchors.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { verifiedHead } from "./chain.js";
 import { EXPORT_FORMAT, endText, entryLine, type Manifest, type StampLine } from "./export-format.js";
 import { provenUntil } from "./proven-until.js";

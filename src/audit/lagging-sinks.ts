@@ -1,6 +1,6 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { SinkName } from "../sinks/sink.js";
 import type { Database } from "../store/database.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { OUTAGE_MS } from "./log-outages.js";
 
 /** A sentence for each sink that is behind with some tenant's log. */

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
-import { rewindLog, type SetBackOutcome } from "./rewind-log.js";
 import type { SealParts } from "./seal-log.js";
+import { type SetBackOutcome, setBackLog } from "./set-back-log.js";
 
 /** Number of tenants whose logs are set back at a time. */
 const AT_ONCE = 4;
@@ -65,7 +65,7 @@ export class LogClock {
   async #look(tenantId: TenantId): Promise<void> {
     const { clock, onSetBack, onRefused, onBehind, onFailure } = this.#parts;
     try {
-      const outcome = await rewindLog(this.#parts, tenantId);
+      const outcome = await setBackLog(this.#parts, tenantId);
       if (outcome.kind === "set back") return onSetBack(tenantId, outcome);
       this.#resting.set(tenantId, true);
       if (outcome.kind === "refused") onRefused(tenantId);

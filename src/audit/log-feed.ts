@@ -1,15 +1,15 @@
 import { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
-import type { ListCursor } from "../crypto/cursor.js";
+import type { ListPosition } from "../crypto/cursor.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { endOfLog, LogFollower } from "./log-follower.js";
 
-/** Milliseconds between two looks at a tenant's log. */
-const LOOK_EVERY_MS = 1_000;
-/** Timers of several readers fire at about the same time: the first one looks for all. */
+/** Milliseconds between two polls of a tenant's log. */
+const POLL_INTERVAL_MS = 1_000;
+/** Timers of several readers fire at about the same time: the first one polls for all. */
 const STILL_FRESH_MS = 900;
-/** Rows of one look at most. */
+/** Maximum rows of one poll. */
 const BATCH = 500;
 /** Rows that wait for a slow reader, of about 1 KB each. A reader that is further behind reads the log by itself. */
 const MAX_WAITING = 2_000;
@@ -23,7 +23,7 @@ export interface FeedCaller {
 /** What a reader takes: the rows since it took the last ones, and the position after them. */
 export interface FeedBatch {
   readonly rows: readonly LogRow[];
-  readonly position: ListCursor;
+  readonly position: ListPosition;
 }
 
 /** The feeds of a process. */
@@ -54,12 +54,12 @@ class LogFeed {
   /** The rows that some reader has not taken yet, and the number of the first. */
   #rows: LogRow[] = [];
   #first = 0;
-  #looking: Promise<void> | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #polling: Promise<void> | undefined;
+  #polledAt = Number.NEGATIVE_INFINITY;
   #hasMore = false;
   #revision: number | undefined;
 
-  /** When it began. Undefined before the first look. */
+  /** When it began. Undefined before the first poll. */
   get start(): Date | undefined {
     return this.#start;
   }
@@ -86,15 +86,15 @@ class LogFeed {
     this.#dropTaken();
   }
 
-  /** Looks at the log, unless another reader does so now or did so in the last second. @throws errors of its own look. */
-  async look(caller: FeedCaller): Promise<void> {
-    if (this.#looking) return this.#looking.catch(() => {});
-    if (!this.#hasMore && performance.now() - this.#lookedAt < STILL_FRESH_MS) return;
-    this.#looking = this.#read(caller);
+  /** Polls the log, unless another reader does so now or did in the last second. @throws errors of its own poll. */
+  async poll(caller: FeedCaller): Promise<void> {
+    if (this.#polling) return this.#polling.catch(() => {});
+    if (!this.#hasMore && performance.now() - this.#polledAt < STILL_FRESH_MS) return;
+    this.#polling = this.#read(caller);
     try {
-      await this.#looking;
+      await this.#polling;
     } finally {
-      this.#looking = undefined;
+      this.#polling = undefined;
     }
   }
 
@@ -112,14 +112,14 @@ class LogFeed {
       this.#follower = new LogFollower({ entityTypes: undefined, entityId: undefined }, this.#start, BATCH);
     }
     const follower = this.#follower;
-    const look = await caller.read((tx) => follower.look(tx));
-    follower.accept(look);
+    const polled = await caller.read((tx) => follower.poll(tx));
+    follower.accept(polled);
     this.#revision = caller.revision;
-    this.#lookedAt = performance.now();
-    this.#hasMore = !look.isAll && look.rows.length > 0;
-    this.#rows.push(...look.rows);
+    this.#polledAt = performance.now();
+    this.#hasMore = !polled.isAll && polled.rows.length > 0;
+    this.#rows.push(...polled.rows);
     this.#dropTaken();
-    if (look.rows.length > 0) for (const reader of this.#readers) reader.wake();
+    if (polled.rows.length > 0) for (const reader of this.#readers) reader.wake();
   }
 
   /** Drops what all readers have taken, and the oldest rows above the limit. */
@@ -153,7 +153,7 @@ export class FeedReader {
   /** Begins the feed, if this is its first reader. */
   async begin(caller: FeedCaller): Promise<Date> {
     for (;;) {
-      await this.#feed.look(caller);
+      await this.#feed.poll(caller);
       if (this.#feed.start) return this.#feed.start;
     }
   }
@@ -169,14 +169,14 @@ export class FeedReader {
    * @throws {Fault} unavailable for a reader that was too slow; that of a caller who lost its rights.
    */
   async take(caller: FeedCaller): Promise<FeedBatch> {
-    await this.#feed.look(caller);
+    await this.#feed.poll(caller);
     if (caller.revision !== this.#feed.revision) await caller.read(async () => undefined);
     const taken = this.#feed.rowsFrom(this.#place);
     this.#place = this.#feed.end;
     return taken;
   }
 
-  /** Waits for the next look, or until another reader has found rows. */
+  /** Waits for the next poll, or until another reader has found rows. */
   wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
@@ -185,7 +185,7 @@ export class FeedReader {
         this.#wake = undefined;
         resolve();
       };
-      const timer = setTimeout(end, LOOK_EVERY_MS);
+      const timer = setTimeout(end, POLL_INTERVAL_MS);
       signal.addEventListener("abort", end);
       this.#wake = end;
       if (signal.aborted) end();

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { DAY_MS } from "../base/clock.js";
 import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
@@ -28,8 +29,6 @@ export interface LogFilterQuery {
 
 /** The longest time that filters without an index may search. */
 const MAX_DAYS = 31;
-const DAY_MS = 24 * 60 * 60_000;
-
 /**
  * Checks a filter.
  * @throws {Fault} validation_failed for an invalid value, or for a filter without an index and without a time window.

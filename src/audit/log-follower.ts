@@ -1,13 +1,13 @@
 import { Fault } from "../base/fault.js";
-import type { ListCursor } from "../crypto/cursor.js";
+import type { ListPosition } from "../crypto/cursor.js";
 import { listFollowedRows } from "../store/audit/followed-logs.js";
 import { readLogClosing } from "../store/audit/log-clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 
-/** Rows of one look at most. */
+/** Maximum rows of one poll. */
 const BATCH = 100;
-/** Rows of one query at most. */
+/** Maximum rows of one query. */
 const PAGE = 500;
 /** A row usually commits within this time after its own. Rows that take longer come when their minute is closed. */
 const USUAL_COMMIT_MS = 5_000;
@@ -30,7 +30,7 @@ export async function endOfLog(tx: Transaction): Promise<Date> {
   return closing.now;
 }
 
-/** What a look found. */
+/** The rows that a poll found. */
 export interface PollResult {
   readonly rows: readonly LogRow[];
   /** Whether these are all rows that are there now. */
@@ -40,15 +40,15 @@ export interface PollResult {
 }
 
 interface Found {
-  readonly final: ListCursor;
+  readonly final: ListPosition;
   /** Rows that are final now, and were sent before. */
   readonly passed: readonly string[];
   /** Rows that are not final. */
   readonly fresh: readonly LogRow[];
 }
 
-export interface LookOptions {
-  /** Looks at all rows that are not final, and not only at those of the last seconds. */
+export interface PollOptions {
+  /** Reads all rows that are not final, not only those of the last seconds. */
   readonly isFull?: boolean;
 }
 
@@ -59,17 +59,17 @@ export interface LookOptions {
  */
 export class LogFollower {
   readonly #filter: FollowFilter;
-  /** Rows of one look at most. */
+  /** Maximum rows of one poll. */
   readonly #batch: number;
   /** All rows up to here were sent, and no row can appear before it. */
-  #final: ListCursor;
+  #final: ListPosition;
   /** Rows after `#final` that were sent. */
   readonly #sent = new Set<string>();
   /** The time of the newest row that was sent. */
   #newest: Date;
 
   /** @param start a position that {@link position} returned, or the time to begin at. */
-  constructor(filter: FollowFilter, start: ListCursor | Date, batch = BATCH) {
+  constructor(filter: FollowFilter, start: ListPosition | Date, batch = BATCH) {
     this.#filter = filter;
     this.#batch = batch;
     this.#final = start instanceof Date ? { createdAt: start, id: NO_ID } : start;
@@ -77,17 +77,17 @@ export class LogFollower {
   }
 
   /** Where another follower continues without missing a row. */
-  get position(): ListCursor {
+  get position(): ListPosition {
     return this.#final;
   }
 
-  /** Whether an accepted look had the row. */
+  /** Whether an accepted poll had the row. */
   hasSent(row: LogRow): boolean {
     return this.#sent.has(row.id) || comparePositions(positionOf(row), this.#final) <= 0;
   }
 
   /** Finds the next rows. They come again until {@link accept}, because a transaction may run twice. */
-  async look(tx: Transaction, { isFull = false }: LookOptions = {}): Promise<PollResult> {
+  async poll(tx: Transaction, { isFull = false }: PollOptions = {}): Promise<PollResult> {
     const closing = await tx.query(readLogClosing, "closing");
     const closedUntil = closing?.closed_until ?? undefined;
     const { rows: late, ...closed } = await this.#finish(tx, closedUntil);
@@ -100,7 +100,7 @@ export class LogFollower {
     return { rows: [...late, ...fresh], isAll: fresh.length < limit, found: { ...closed, fresh } };
   }
 
-  /** Records that the rows of a look are sent. */
+  /** Records that the rows of a poll are sent. */
   accept({ found: { final, passed, fresh } }: PollResult): void {
     this.#final = final;
     for (const id of passed) this.#sent.delete(id);
@@ -129,7 +129,7 @@ export class LogFollower {
     return { rows, passed, final };
   }
 
-  async #fresh(tx: Transaction, final: ListCursor, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
+  async #fresh(tx: Transaction, final: ListPosition, limit: number, isFull: boolean): Promise<readonly LogRow[]> {
     const found: LogRow[] = [];
     const recent = new Date(this.#newest.getTime() - USUAL_COMMIT_MS);
     let after = recent > final.createdAt && !isFull ? { createdAt: recent, id: NO_ID } : final;
@@ -144,17 +144,17 @@ export class LogFollower {
     return found;
   }
 
-  #page(tx: Transaction, after: ListCursor, until: Date | undefined): Promise<readonly LogRow[]> {
+  #page(tx: Transaction, after: ListPosition, until: Date | undefined): Promise<readonly LogRow[]> {
     return tx.query(listFollowedRows, { ...this.#filter, after, until, limit: PAGE });
   }
 }
 
-function positionOf({ created_at: createdAt, id }: LogRow): ListCursor {
+function positionOf({ created_at: createdAt, id }: LogRow): ListPosition {
   return { createdAt, id };
 }
 
 /** Negative if the first comes before the second. */
-export function comparePositions(one: ListCursor, other: ListCursor): number {
+export function comparePositions(one: ListPosition, other: ListPosition): number {
   const between = one.createdAt.getTime() - other.createdAt.getTime();
   if (between !== 0) return between;
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;

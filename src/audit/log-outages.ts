@@ -1,9 +1,9 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { SinkName } from "../sinks/sink.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { deleteOutage, insertOutage } from "../store/audit/log-outages.js";
 import type { Database } from "../store/database.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { logEntry } from "./log-entry.js";
 
 /** A part of the log that can fail while the others work. */

@@ -1,5 +1,5 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 
 /** The start of a row's minute. */
 export function minuteOf({ micros }: Pick<RawLogRow, "micros">): Date {

@@ -1,6 +1,6 @@
+import { HOUR_MS } from "../base/clock.js";
 import type { Database } from "../store/database.js";
 
-const HOUR_MS = 60 * 60_000;
 /** Stamps are due once a day. */
 const LATE_MS = 24 * HOUR_MS;
 

@@ -1,8 +1,8 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { closeLog } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { isOwnEntry, verifiedHead } from "./chain.js";
 import { minuteOf } from "./minute-counts.js";
 import { type SealParts, sealClosed, sealedUntil } from "./seal-log.js";

@@ -1,9 +1,9 @@
 import { hash, type KeyObject } from "node:crypto";
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { hashOfSigned, isLogSignature } from "../crypto/log-signing.js";
 import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
 import { cellsOf, type RawLogRow } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { Findings } from "./findings.js";
 import { minuteOf } from "./minute-counts.js";
 import type { SealBody } from "./seal-body.js";

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
+import { MINUTE_MS } from "../base/clock.js";
 
 /** Rows of refused keys in one minute: of a tenant, and from one source. Anybody who knows a tenant's id can cause them. */
 export const ROWS_PER_TENANT = 60;

@@ -1,16 +1,16 @@
+import { DAY_MS, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { SinkName } from "../sinks/sink.js";
 import { deleteLogDue, moveChainHead } from "../store/audit/audit-seals.js";
 import { readSinkPositions, type SinkPosition } from "../store/audit/audit-sinks.js";
 import { readLogClosing } from "../store/audit/log-clock.js";
 import { deleteLogBefore, readRawLog } from "../store/audit/raw-log.js";
-import { MINUTE_MS, scheduleDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { ChainConflict, readChain, signHead } from "./chain.js";
 import { attestWhenDue, nextDay, type SealParts, sealedUntil } from "./seal-log.js";
 
 /** Approximate number of rows that one transaction removes. */
 const BATCH = 5_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export interface Retention extends SealParts {
   /** Days for which rows are kept; 0 for no limit. */
@@ -18,10 +18,10 @@ export interface Retention extends SealParts {
 }
 
 /**
- * Removes a tenant's rows that are past their retention and in every sink, in whole sealed minutes. Their seals stay, and the head of the
- * chain says, under its MAC, from when on rows must exist. Runs again the next day even if nothing is left: the
- * retention may have changed by then, and the chain is attested once a day. The signal ends it between two batches; the
- * next run does the rest.
+ * Removes a tenant's rows that are past their retention and in every sink, in whole sealed minutes. Their seals stay,
+ * and the head of the chain says, under its MAC, from when on rows must exist. Runs again the next day even if nothing
+ * is left: the retention may have changed by then, and the chain is attested once a day. The signal ends it between two
+ * batches; the next run does the rest.
  */
 export async function removeOldLog(
   parts: Retention,
@@ -56,7 +56,7 @@ export async function removeOldLog(
     }
   }
   await run.run(tenantId, "unguarded", async (tx) => {
-    const any = { strand: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
+    const any = { group: "all", from: undefined, until: undefined, after: undefined, limit: 1 } as const;
     const [row] = await tx.query(readRawLog, any);
     if (row) scheduleDue(tx, { kind: "log_retention", at: nextDay(now) });
     // A sink or an authority that was set up since the last row gets the log within a day.

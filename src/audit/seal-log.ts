@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { type ChainHead, macOfMinute, type SealedMinute } from "../crypto/log-seal.js";
 import { CURRENT_DIGEST, newRowDigest, type RowDigest } from "../crypto/row-digest.js";
@@ -7,7 +8,7 @@ import { closeLog, deleteLogDue, insertSeal, moveChainHead, type SealRow } from 
 import { lockClosedLog } from "../store/audit/log-clock.js";
 import { cellsOf, type RawLogRow, readRawLog } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
-import { MINUTE_MS, scheduleDue } from "../store/jobs/due.js";
+import { scheduleDue } from "../store/jobs/due.js";
 import { UniqueViolation } from "../store/postgres/database-error.js";
 import { ATTESTED_EVERY_MS, attest, nextPlace } from "./attestations.js";
 import { type Chain, ChainConflict, readChain, signHead } from "./chain.js";
@@ -17,8 +18,6 @@ import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
 
 /** Rows read, and seals written, at a time. */
 const PAGE = 5_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
-
 export interface SealParts {
   readonly database: Database;
   readonly keyring: TenantKeySource;
@@ -127,7 +126,7 @@ async function* minutesToSeal(
   let after: RawLogRow | undefined;
   for (;;) {
     if (signal?.aborted) return;
-    const range = { strand: "main", from, until, after, limit: PAGE } as const;
+    const range = { group: "main", from, until, after, limit: PAGE } as const;
     const rows = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     for (const row of rows) {
       const windowStart = minuteOf(row);

@@ -23,7 +23,7 @@ export class SealedGroups {
     this.#main = new RowFeed(snapshot.rows("all"), onPage);
   }
 
-  /** Passes the remaining rows before `until` of a seal's strand. */
+  /** Passes the remaining rows before `until` of a seal's group. */
   async take(seal: SealRow, until: Date, each: (row: RawLogRow) => void): Promise<void> {
     const feed = this.#feedOf(seal);
     if (feed === this.#main) await feed.take(until, (row) => this.#sort(row, each));
@@ -36,15 +36,15 @@ export class SealedGroups {
     for (const { number } of this.#snapshot.setBacks) await this.#asideOf(number).take(undefined, each);
   }
 
-  /** Rows that were set aside come with the seals of their own strand. */
+  /** Rows that were set aside come with the seals of their own group. */
   #sort(row: RawLogRow, each: (row: RawLogRow) => void): void {
     if (row.set_aside === null) each(row);
     else if (!this.#snapshot.setBacks.some(({ number }) => number === row.set_aside)) this.unknown.add(row);
   }
 
   #feedOf(seal: SealRow): RowFeed {
-    const strand = sealedGroupOf(seal, this.#snapshot.setBacks);
-    return strand === "main" ? this.#main : this.#asideOf(strand);
+    const group = sealedGroupOf(seal, this.#snapshot.setBacks);
+    return group === "main" ? this.#main : this.#asideOf(group);
   }
 
   #asideOf(number: number): RowFeed {

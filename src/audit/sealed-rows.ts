@@ -1,7 +1,7 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import type { RawLogRow } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { RowFeed } from "./row-feed.js";
 import { sealedGroupOf } from "./sealed-groups.js";
 
@@ -26,11 +26,11 @@ export class SealedRows {
   }
 
   #feedOf(seal: SealRow): RowFeed {
-    const strand = sealedGroupOf(seal, this.#snapshot.setBacks);
-    const known = this.#feeds.get(strand);
+    const group = sealedGroupOf(seal, this.#snapshot.setBacks);
+    const known = this.#feeds.get(group);
     if (known) return known;
-    const feed = new RowFeed(this.#snapshot.rows(strand, this.#from), () => {});
-    this.#feeds.set(strand, feed);
+    const feed = new RowFeed(this.#snapshot.rows(group, this.#from), () => {});
+    this.#feeds.set(group, feed);
     return feed;
   }
 }

@@ -1,10 +1,10 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { SinkRecord } from "../sinks/sink.js";
 import type { SealRow } from "../store/audit/audit-seals.js";
 import { readSealsAfter, readSetBacksAfter, type SinkPosition } from "../store/audit/audit-sinks.js";
-import { type RawLogRow, readRawLog, type Timeline } from "../store/audit/raw-log.js";
+import { type RawLogRow, readRawLog, type SealedGroup } from "../store/audit/raw-log.js";
 import type { Database } from "../store/database.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { sealedUntil } from "./seal-log.js";
 import { sealedGroupOf } from "./sealed-groups.js";
 import { recordOfRow, recordOfSeal } from "./sink-record.js";
@@ -57,8 +57,8 @@ async function* partsAfter(database: Database, tenantId: TenantId, start: SinkPo
       return { seals, setBacks };
     });
     for (const seal of seals) {
-      const strand = sealedGroupOf(seal, setBacks);
-      for await (const rows of seal.kind === "minute" ? rowsOf(database, tenantId, seal, strand, position.row) : []) {
+      const group = sealedGroupOf(seal, setBacks);
+      for await (const rows of seal.kind === "minute" ? rowsOf(database, tenantId, seal, group, position.row) : []) {
         const last = rows.at(-1);
         position = { ...position, row: last && { micros: last.micros, id: last.id } };
         yield { records: rows.map((row) => recordOfRow(tenantId, row)), position };
@@ -74,13 +74,13 @@ async function* rowsOf(
   database: Database,
   tenantId: TenantId,
   { window_start: from }: SealRow,
-  strand: Timeline,
+  group: SealedGroup,
   start: SinkPosition["row"],
 ): AsyncGenerator<readonly RawLogRow[]> {
   const until = new Date(from.getTime() + MINUTE_MS);
   let after = start;
   for (;;) {
-    const range = { strand, from, until, after, limit: BATCH } as const;
+    const range = { group, from, until, after, limit: BATCH } as const;
     const rows = await database.bulk.run(tenantId, "unguarded", (tx) => tx.query(readRawLog, range));
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;

@@ -37,7 +37,7 @@ async function recordsOf(tx: Transaction, entry: SealRow): Promise<readonly Sink
   if (entry.kind !== "event") return [own];
   const from = entry.window_start;
   const until = new Date(from.getTime() + 1);
-  const rows = await tx.query(readRawLog, { strand: "all", from, until, after: undefined, limit: ROWS });
+  const rows = await tx.query(readRawLog, { group: "all", from, until, after: undefined, limit: ROWS });
   const row = rows.find((one) => vaultRowDigest(one).equals(entry.digest));
   return row ? [recordOfRow(VAULT_TENANT_ID, row), own] : [own];
 }

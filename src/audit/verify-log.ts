@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../base/clock.js";
 import { type TenantId, timeOfUuid } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
 import { hashOfSigned } from "../crypto/log-signing.js";
@@ -6,7 +7,6 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { HeadRow, SealRow } from "../store/audit/audit-seals.js";
 import type { LogSnapshot } from "../store/audit/log-snapshot.js";
 import { cellsOf, exceedsLayout } from "../store/audit/raw-log.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { digestVersionOf, isOwnEntry, verifiedHead } from "./chain.js";
 import { type Finding, Findings, readAcknowledged } from "./findings.js";
 import { MinuteCounts } from "./minute-counts.js";
@@ -83,7 +83,7 @@ class Verification {
   readonly #acknowledged = new Findings();
   readonly #keptFrom: Date | undefined;
   readonly #isOwnHead: boolean;
-  readonly #strands: SealedGroups;
+  readonly #groups: SealedGroups;
   #awaited: SeenSeal[];
   #rows = 0;
   #seals = 0;
@@ -97,7 +97,7 @@ class Verification {
     const head = snapshot.head && verifiedHead(keys, tenantId, snapshot.head);
     this.#isOwnHead = head !== undefined;
     this.#keptFrom = head?.keptFrom;
-    this.#strands = new SealedGroups(snapshot, (count) => {
+    this.#groups = new SealedGroups(snapshot, (count) => {
       this.#rows += count;
       options.onProgress(this.#rows);
     });
@@ -174,7 +174,7 @@ class Verification {
   /** Rows between sealed minutes that belong to none of them. */
   async #findStrays(seal: SealRow): Promise<void> {
     const strays = new MinuteCounts();
-    await this.#strands.take(seal, seal.window_start, (row) => strays.add(row));
+    await this.#groups.take(seal, seal.window_start, (row) => strays.add(row));
     for (const { minute, count } of strays.list) {
       // Rows left of removed minutes are about to be deleted.
       if (this.#keptFrom && minute < this.#keptFrom) continue;
@@ -216,7 +216,7 @@ class Verification {
     const version = digestVersionOf(seal) ?? CURRENT_DIGEST;
     const digest = newRowDigest(version, this.#tenantId, start);
     let uncovered = 0;
-    await this.#strands.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => {
+    await this.#groups.take(seal, new Date(start.getTime() + MINUTE_MS), (row) => {
       digest.add(cellsOf(row, version));
       if (exceedsLayout(row, version)) uncovered += 1;
     });
@@ -271,7 +271,7 @@ class Verification {
     const { sealedBy } = this.#options;
     const late = new MinuteCounts();
     let count = 0;
-    await this.#strands.takeRest((row) => {
+    await this.#groups.takeRest((row) => {
       count += 1;
       if (sealedBy && Number(row.micros) / 1_000 < sealedBy.getTime()) late.add(row);
     });
@@ -280,7 +280,7 @@ class Verification {
       const detail = `${numbered(rows, "row")} in a minute that no server has sealed, although one is running`;
       this.#findings.add("rows_unsealed", minute, detail);
     }
-    for (const { minute, count: rows } of this.#strands.unknown.list) {
+    for (const { minute, count: rows } of this.#groups.unknown.list) {
       this.#findings.add("rows_added", minute, `${numbered(rows, "row")} set aside by a seal that is not there`);
     }
     return count;

@@ -5,18 +5,18 @@ export class LineTooLong extends Error {
 
 /** Splits text that arrives in chunks into lines of limited length. */
 export class LineSplitter {
-  readonly #mostCharacters: number;
+  readonly #maxCharacters: number;
   #rest = "";
 
-  constructor(mostCharacters: number) {
-    this.#mostCharacters = mostCharacters;
+  constructor(maxCharacters: number) {
+    this.#maxCharacters = maxCharacters;
   }
 
   /** The lines that end in this chunk, without line ends. @throws {LineTooLong} */
   push(piece: string): string[] {
     const lines = `${this.#rest}${piece}`.split("\n");
     this.#rest = lines.pop() ?? "";
-    for (const line of [...lines, this.#rest]) if (line.length > this.#mostCharacters) throw new LineTooLong();
+    for (const line of [...lines, this.#rest]) if (line.length > this.#maxCharacters) throw new LineTooLong();
     return lines.map(withoutReturn);
   }
 
@@ -29,8 +29,8 @@ export class LineSplitter {
 }
 
 /** Yields the lines of a stream as they arrive. @throws {LineTooLong} */
-export async function* linesOf(input: AsyncIterable<Buffer | string>, mostCharacters: number): AsyncGenerator<string> {
-  const splitter = new LineSplitter(mostCharacters);
+export async function* linesOf(input: AsyncIterable<Buffer | string>, maxCharacters: number): AsyncGenerator<string> {
+  const splitter = new LineSplitter(maxCharacters);
   const decoder = new TextDecoder();
   for await (const piece of input) {
     yield* splitter.push(typeof piece === "string" ? piece : decoder.decode(piece, { stream: true }));

@@ -1,4 +1,4 @@
-import { rewindLog } from "../audit/rewind-log.js";
+import { setBackLog } from "../audit/set-back-log.js";
 import { systemClock } from "../base/clock.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { openVault } from "../vault/vault.js";
@@ -19,7 +19,7 @@ export const auditReopen: Command = {
     const chosen = options.tenant === undefined ? ahead : chosenOf(ahead, options);
     const reopened: Readonly<Record<string, unknown>>[] = [];
     for (const tenantId of chosen) {
-      const outcome = await rewindLog(vault, tenantId);
+      const outcome = await setBackLog(vault, tenantId);
       const isOpen = outcome.kind === "set back";
       if (outcome.kind === "refused") {
         say(`${tenantId}: its chain of seals has no end. Run: cloakroom audit verify --tenant ${tenantId}`);

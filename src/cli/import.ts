@@ -7,9 +7,9 @@ import type { RootKeys } from "../crypto/root-keys.js";
 import { ShareError } from "../crypto/shares.js";
 import { ranMigrations } from "../store/migrate.js";
 import { connectOnce } from "../store/postgres/one-connection.js";
+import { ExportReader } from "../store/vault-copy/export-reader.js";
 import { damaged, ExportFileError, type ExportHeader, isIntact, readHeader } from "../store/vault-copy/format.js";
 import { importSections } from "../store/vault-copy/read-export.js";
-import { Unpacked } from "../store/vault-copy/unpacked.js";
 import { registeredKey } from "../vault/open-root-key.js";
 import { sharesOnInput } from "../vault/unsealing.js";
 import { openWithoutRootKey } from "../vault/vault.js";
@@ -28,8 +28,8 @@ export const importCommand: Command = {
     const file = requiredText(options, "file");
     const found = await stat(file).catch(() => undefined);
     if (!found?.isFile()) throw new UsageError(`--file ${file} cannot be read.`);
-    const unpacked = new Unpacked(unpack(file, progressOf(say, "Import", found.size, "bytes")));
-    const line = await unpacked.line();
+    const reader = new ExportReader(unpack(file, progressOf(say, "Import", found.size, "bytes")));
+    const line = await reader.line();
     const header = readHeader(line.toString());
     await using opened = await openWithoutRootKey(config, say);
     // Used for its sockets: over TCP the client's own sockets delay each section's end until the sent data is
@@ -39,7 +39,7 @@ export const importCommand: Command = {
     try {
       const intact = isIntact(line.toString());
       const ours = await ranMigrations(sql);
-      const isBroken = async () => intact !== true && !(await unpacked.isWhole());
+      const isBroken = async () => intact !== true && !(await reader.isWhole());
       await unlessDamaged(isBroken, async () => requireSame(ours, header.migrations));
       const { key, split } = await unlessDamaged(
         async () => intact === false || isBroken(),
@@ -47,7 +47,7 @@ export const importCommand: Command = {
       );
       const mac = exportMac(key);
       mac.update(line);
-      await importSections(sql, unpacked, mac, split);
+      await importSections(sql, reader, mac, split);
       const [count] = await sql<{ tenants: number }[]>`select count(*) as tenants from tenants`;
       answer({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
     } finally {

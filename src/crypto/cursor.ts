@@ -4,7 +4,7 @@ import { isUuid } from "../base/ids.js";
 import { macEquals, truncatedMac } from "./keyed-hash.js";
 
 /** Where a list continues: after the row with this time and id. */
-export interface ListCursor {
+export interface ListPosition {
   readonly createdAt: Date;
   readonly id: string;
 }
@@ -14,14 +14,14 @@ export interface ListCursor {
  * scope. Base64url of the time in milliseconds (8 bytes), a proof (16 bytes), and the id.
  * @param scope names the list: its permission and its filter.
  */
-export function writeCursor(key: KeyObject, scope: readonly string[], { createdAt, id }: ListCursor): string {
+export function writeCursor(key: KeyObject, scope: readonly string[], { createdAt, id }: ListPosition): string {
   const time = Buffer.allocUnsafe(8);
   time.writeBigInt64BE(BigInt(createdAt.getTime()));
   return Buffer.concat([time, proof(key, scope, time, id), Buffer.from(id)]).toString("base64url");
 }
 
 /** Returns undefined if the text is not a cursor of this tenant and scope. */
-export function readCursor(key: KeyObject, scope: readonly string[], text: string): ListCursor | undefined {
+export function readCursor(key: KeyObject, scope: readonly string[], text: string): ListPosition | undefined {
   const bytes = Buffer.from(text, "base64url");
   if (bytes.length < 25) return undefined;
   const time = bytes.subarray(0, 8);
@@ -30,7 +30,7 @@ export function readCursor(key: KeyObject, scope: readonly string[], text: strin
   return { createdAt: new Date(Number(time.readBigInt64BE())), id };
 }
 
-export function isUuidPosition(position: ListCursor): position is ListCursor & { readonly id: Uuid } {
+export function isUuidPosition(position: ListPosition): position is ListPosition & { readonly id: Uuid } {
   return isUuid(position.id);
 }
 

@@ -1,7 +1,7 @@
-import type { Clock } from "../base/clock.js";
+import { type Clock, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, deleteDueMinute, MINUTE_MS } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute } from "../store/jobs/due.js";
 import { hasMessagesDue } from "../store/jobs/outbox.js";
 import type { Outbox } from "../tenancy/outbox.js";
 import type { Job } from "./schedule.js";

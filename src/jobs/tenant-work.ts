@@ -1,7 +1,7 @@
-import type { Clock } from "../base/clock.js";
+import { type Clock, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, deleteDueMinute, MINUTE_MS, type StartedKind } from "../store/jobs/due.js";
+import { type DueMinute, deleteDueMinute, type StartedKind } from "../store/jobs/due.js";
 import type { Statement } from "../store/statements/statement.js";
 import type { Job } from "./schedule.js";
 
@@ -13,7 +13,7 @@ export interface TenantWorkParts {
   readonly kind: StartedKind;
   readonly database: Database;
   readonly clock: Clock;
-  /** Whether unfinished work is due before a time. If so, its minute stays. */
+  /** Whether unfinished work is due before a time. Its minute stays then: the replica that leased the work may be gone. */
   readonly isPending: Statement<Date, boolean>;
   readonly wake: (tenantId: TenantId) => void;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;

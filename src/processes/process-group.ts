@@ -27,15 +27,15 @@ const MAX_STARTING_MS = 6 * 60_000;
 export interface ProcessTimes {
   readonly pingEvery: number;
   /** Without a message, until a process is killed. */
-  readonly mostSilent: number;
+  readonly maxSilent: number;
   /** From its start until it accepts requests. */
-  readonly mostStarting: number;
+  readonly maxStarting: number;
 }
 
 const TIMES: ProcessTimes = {
   pingEvery: PING_EVERY_MS,
-  mostSilent: MAX_SILENT_MS,
-  mostStarting: MAX_STARTING_MS,
+  maxSilent: MAX_SILENT_MS,
+  maxStarting: MAX_STARTING_MS,
 };
 
 export interface ProcessGroupOptions {
@@ -158,14 +158,14 @@ export class ProcessGroup {
   #ping(): void {
     const now = performance.now();
     // If this process itself was delayed, answers may be waiting unread.
-    const { pingEvery, mostSilent, mostStarting } = this.#times;
+    const { pingEvery, maxSilent, maxStarting } = this.#times;
     const isOnTime = now - this.#lastTick < 2 * pingEvery;
     this.#lastTick = now;
     // Also those that are starting: a replacement that hangs would leave its place empty.
     for (const process of this.#processes.values()) {
       if (!isOnTime) process.lastHeard = now;
-      const isLate = isOnTime && !process.ready && now - process.startedAt > mostStarting;
-      if (isLate || now - process.lastHeard > mostSilent) process.kill();
+      const isLate = isOnTime && !process.ready && now - process.startedAt > maxStarting;
+      if (isLate || now - process.lastHeard > maxSilent) process.kill();
       else process.send({ type: "ping" });
     }
   }

@@ -39,21 +39,21 @@ const STALE_ATTEMPTS = 5;
  * @throws {Fault} for everything except the destination's own answer; {@link DestinationFailed} after an answer.
  */
 export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyAnswer> {
-  const { route, draft } = await admit(parts, call);
-  return forward(parts, call, route, draft);
+  const { route, scanned } = await admit(parts, call);
+  return forward(parts, call, route, scanned);
 }
 
 interface Admitted {
   readonly route: Route;
   /** With references replaced. */
-  readonly draft: ScannedRequest;
+  readonly scanned: ScannedRequest;
 }
 
 /** Chooses the route, reads the request and replaces its references, unless any of that is refused. */
 async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
-  let draft: ScannedRequest | undefined;
+  let scanned: ScannedRequest | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
     const { tenantId, caller, application, proxy } = route;
@@ -62,12 +62,12 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
       await requireRight(database, route);
       if (attempt === 1) await reserveDefinition(route, call);
       if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
-      draft ??= await scanReferences(call, route.definition);
-      const tokens = await authorize(database, route, draft.references.tokenIds(), call.memory);
+      scanned ??= await scanReferences(call, route.definition);
+      const tokens = await authorize(database, route, scanned.references.tokenIds(), call.memory);
       const keys = await keyring.of(route.tenantId);
       const lookup = await openTokens(route.tenantId, keys, tokens, bins);
-      draft.references.resolve(lookup, route.definition.configuration);
-      return { route, draft };
+      scanned.references.resolve(lookup, route.definition.configuration);
+      return { route, scanned };
     } catch (error) {
       const isStale = error instanceof StaleAuthorization || error instanceof KeyVersionUnknown;
       if (!isStale || attempt === STALE_ATTEMPTS) throw error;
@@ -85,14 +85,19 @@ async function reserveDefinition({ proxy }: Route, { memory }: ProxyCall): Promi
   if (bytes > LARGE_DEFINITION_BYTES) await memory.reserveRead(bytes);
 }
 
-async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: ScannedRequest): Promise<ProxyAnswer> {
+async function forward(
+  parts: ProxyParts,
+  call: ProxyCall,
+  route: Route,
+  scanned: ScannedRequest,
+): Promise<ProxyAnswer> {
   const { definition, tenantId } = route;
   const { method, signal, memory } = call;
-  const { path, query } = draft.head;
+  const { path, query } = scanned.head;
   const base = route.proxy ? baseUrl(definition) : definition.destinationUrl;
   const target = destinationTarget(base, path, query);
   const url = checkedAgain(parts.agents, base);
-  const request = { method, path, query, ...draft.body.send(draft.head.headers) };
+  const request = { method, path, query, ...scanned.body.send(scanned.head.headers) };
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
   if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
@@ -102,7 +107,7 @@ async function forward(parts: ProxyParts, call: ProxyCall, route: Route, draft: 
     body: isEmpty ? undefined : changed.body,
     pool: tenantId,
   }).catch((error: unknown) => {
-    throw draft.body.refused ?? failureOf(error, signal);
+    throw scanned.body.refused ?? failureOf(error, signal);
   });
   const plain: ProxyAnswer = {
     status: answer.status,

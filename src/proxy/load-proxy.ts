@@ -10,6 +10,7 @@ import { SealBroken } from "../crypto/sealed.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import type { Database } from "../store/database.js";
 import { findProxyByKey } from "../store/functions/proxies.js";
+import { unavailable } from "../store/postgres/database-error.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ConfiguredProxy, openProxy } from "./proxy.js";
 
@@ -24,8 +25,9 @@ export interface LoadedProxy {
 
 /** Stored bytes of all proxies that are kept. One may have 5 MB of transforms. */
 const MAX_LOADED_BYTES = 32 * 1024 * 1024;
-/** Each of them may read 5 MB. */
+/** Each of them may read 5 MB. As many more may wait as unverified keys: anyone can make up keys of proxies. */
 const LOADS_AT_ONCE = 8;
+const LOADS_WAITING = 2_000;
 
 /** As for callers: cached for four seconds, and never used after a change. */
 const FRESH_MS = 4_000;
@@ -41,7 +43,7 @@ export class ProxyLoader {
     sizeCalculation: ({ definitionBytes }) => 1_000 + definitionBytes,
   });
   readonly #loading = new Map<string, Promise<LoadedProxy | undefined>>();
-  readonly #loads = new Semaphore(LOADS_AT_ONCE, Number.POSITIVE_INFINITY);
+  readonly #loads = new Semaphore(LOADS_AT_ONCE, LOADS_WAITING);
 
   /** @param onRefused called for each call with a key that is well-formed and of no proxy. */
   constructor(database: Database, keyring: Keyring, onRefused: (refused: RefusedKey) => void) {
@@ -50,7 +52,7 @@ export class ProxyLoader {
     this.#onRefused = onRefused;
   }
 
-  /** @throws {Fault} not_found for every invalid key. */
+  /** @throws {Fault} not_found for every invalid key; unavailable if too many proxies are loaded at once. */
   async find(keyText: string, context: AuditContext): Promise<LoadedProxy> {
     const name = digest("sha256", keyText, "base64");
     const known = this.#loaded.get(name);
@@ -78,6 +80,7 @@ export class ProxyLoader {
   #loadOnce(name: string, key: PresentedKey): Promise<LoadedProxy | undefined> {
     const known = this.#loading.get(name);
     if (known) return known;
+    if (this.#loads.isFull) throw unavailable("too many proxies are loaded at once");
     const loading = this.#loads.run(() => this.#load(key)).finally(() => this.#loading.delete(name));
     this.#loading.set(name, loading);
     return loading;

@@ -108,7 +108,7 @@ export const defaultQueueLimits: QueueLimits = { total: 1_000, perTenant: 200, b
 export interface KillLimits {
   /** After the deadline, until the thread is ended. */
   readonly graceMs: number;
-  /** From the order to end a thread until the runner is ended. */
+  /** From the request to end a thread until the runner is ended. */
   readonly threadExitMs: number;
   readonly pingMs: number;
   /** Without an answer to a ping, until the runner is killed. */

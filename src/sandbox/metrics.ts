@@ -1,6 +1,6 @@
 import { Histogram, type HistogramSnapshot } from "./histogram.js";
 import type { RunFailure, RunOutcome } from "./run.js";
-import type { RunnerHealth } from "./wire/orders.js";
+import type { RunnerHealth } from "./wire/messages.js";
 import type { RunReport } from "./wire/report.js";
 
 /** The outcome of a run, as a label. */

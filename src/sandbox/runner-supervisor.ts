@@ -4,7 +4,7 @@ import type { ExitReason, RunnerLink } from "./runner-link.js";
 import { RunnerProcess } from "./runner-process.js";
 import { type ReadyRunner, RunnerWaiters } from "./runner-waiters.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
-import { type RunnerHealth, readHealth } from "./wire/orders.js";
+import { type RunnerHealth, readHealth } from "./wire/messages.js";
 
 /** Pause before a restart of the runner, in milliseconds: none at first, then growing. */
 const FIRST_PAUSE_MS = 100;

@@ -14,7 +14,7 @@ import { RunnerSupervisor } from "./runner-supervisor.js";
 import type { ReadyRunner } from "./runner-waiters.js";
 import { SharedRunner } from "./shared-runner.js";
 import { type Frame, FrameKind } from "./wire/frame.js";
-import type { CompileOrder, RunOrder } from "./wire/orders.js";
+import type { CompileHeader, RunHeader } from "./wire/messages.js";
 import { type RunReport, readCompileReport, readReport } from "./wire/report.js";
 
 /** Runs tenants' code in a separate process. */
@@ -113,7 +113,7 @@ class RunnerSandbox implements Sandbox {
     signal?.throwIfAborted();
 
     const { code, hasApplication } = request;
-    const order: RunOrder = { tenant: request.key.tenantId, key, code, hasApplication, limits };
+    const header: RunHeader = { tenant: request.key.tenantId, key, code, hasApplication, limits };
     const session = new RunSession(hosts, limits);
     let resultBytes = 0;
     const id = this.#requests.add(this.#longest(limits.loadMs + limits.wallMs), {
@@ -128,7 +128,7 @@ class RunnerSandbox implements Sandbox {
       fail: (reason) => session.end(failed(reason)),
       withdrawCompilation: () => {},
     });
-    runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(order)), args);
+    runner.socket.sendParts(FrameKind.run, id, Buffer.from(JSON.stringify(header)), args);
     const outcome = await this.#unlessAborted(session, id, runner, signal);
     await yieldToEventLoop(resultBytes);
     return outcome;
@@ -161,8 +161,8 @@ class RunnerSandbox implements Sandbox {
         if (held === tenantId) this.#requests.cancel(runner, id, "held");
       },
     });
-    const order: CompileOrder = { tenant: tenantId, code };
-    runner.socket.send(FrameKind.compile, id, Buffer.from(JSON.stringify(order)));
+    const header: CompileHeader = { tenant: tenantId, code };
+    runner.socket.send(FrameKind.compile, id, Buffer.from(JSON.stringify(header)));
     return await promise;
   }
 
@@ -214,9 +214,9 @@ class RunnerSandbox implements Sandbox {
   }
 
   /** @throws ProtocolError, which ends the runner: code that causes it counts like code that ends a thread. */
-  #read(source: CodeSource, mostValues: number, report: Buffer, value: Buffer): RunReport {
+  #read(source: CodeSource, maxValues: number, report: Buffer, value: Buffer): RunReport {
     try {
-      return readReport(report, value, mostValues);
+      return readReport(report, value, maxValues);
     } catch (error) {
       this.#countFailure(source);
       throw error;

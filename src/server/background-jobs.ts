@@ -7,15 +7,16 @@ import { logSealsJob } from "../jobs/log-seals.js";
 import { logSinkJob } from "../jobs/log-sinks.js";
 import { logStampsJob } from "../jobs/log-stamps.js";
 import { mailJob } from "../jobs/mail.js";
-import { reactorRunsJob } from "../jobs/reactor-runs.js";
 import type { Job } from "../jobs/schedule.js";
 import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
+import { tenantWorkJob } from "../jobs/tenant-work.js";
 import { skippedWhileClockIsAhead } from "../jobs/timely-job.js";
 import type { MailTransport } from "../mail/transport.js";
 import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
 import type { LogSink } from "../sinks/sink.js";
+import { hasRunsDue } from "../store/functions/reactor-runs.js";
 import type { Meters } from "../telemetry/meters.js";
 import { Outbox } from "../tenancy/outbox.js";
 import type { Vault } from "../vault/vault.js";
@@ -91,7 +92,7 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
     ...{ ...sealing, clock, retentionDays: config.auditRetentionDays },
     onFailure: tenantFailure(log, "log seals", "the log of this tenant could not be sealed; this will be tried again"),
     onBroken: (tenantId, outcome) => {
-      meters.logTrouble(outcome);
+      meters.auditIncident(outcome);
       log.error({ tenant_id: tenantId }, TAMPERED[outcome]);
     },
   });
@@ -104,7 +105,7 @@ function logSinks({ vault: { database }, clock, log, meters, sinks }: Background
       onLag: (name, seconds) => meters.sinkLag(name, seconds),
       onState(name, problem) {
         if (problem === undefined) return log.info({ job: `log sink ${name}` }, "log sink working again");
-        meters.logTrouble("sink_failed");
+        meters.auditIncident("sink_failed");
         log.error(
           { job: `log sink ${name}`, reason: problem },
           "log sink failing; rows are queued and will be retried",
@@ -126,7 +127,7 @@ function logStamps({ vault: { database }, config, clock, log, meters }: Backgrou
     onLag: (seconds) => meters.stampLag(seconds),
     onState(problem) {
       if (problem === undefined) return log.info({ job: "log stamps" }, "time-stamp authority working again");
-      meters.logTrouble("stamp_failed");
+      meters.auditIncident("stamp_failed");
       log.error({ job: "log stamps", reason: problem }, "time-stamp authority failing; stamping will be retried");
     },
     onFailure: tenantFailure(log, "log stamps", "a proof of this tenant was not stored; this will be tried again"),
@@ -146,10 +147,9 @@ function tenantRemoval({ vault: { database, keyring }, clock, log }: BackgroundP
 }
 
 function reactorRuns({ vault: { database }, clock, log, parts }: BackgroundParts): Job {
-  return reactorRunsJob({
-    database,
-    queue: parts.runs,
-    clock,
+  return tenantWorkJob({
+    ...{ name: "reactor runs", kind: "reactor_run", database, clock, isPending: hasRunsDue },
+    wake: (tenantId) => parts.runs.wake(tenantId),
     onFailure: tenantFailure(log, "reactor runs", "polling for reactor runs failed"),
   });
 }

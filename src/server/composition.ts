@@ -1,6 +1,7 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
-import { type OverloadCheck, oncePerSecond } from "../api/load-shedder.js";
+import type { OverloadCheck } from "../api/load-shedder.js";
+import { oncePerSecond } from "../api/observation/once-per-second.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
 import { buildStreamPipeline, type StreamPipeline } from "../api/pipeline/stream-pipeline.js";
@@ -64,10 +65,10 @@ export interface CompositionInputs {
 }
 
 /** Builds the parts bottom-up: each gets the parts it uses and does not know the others. */
-export function compose(vault: Vault, config: Config, surroundings: CompositionInputs): Composition {
-  const { log, clock, bins, address, endPart, signInLimits: limits } = surroundings;
+export function compose(vault: Vault, config: Config, inputs: CompositionInputs): Composition {
+  const { log, clock, bins, address, endPart, signInLimits: limits } = inputs;
   const { database, keyring } = vault;
-  const refusedKeys = noteRefusedKeys(vault, surroundings);
+  const refusedKeys = noteRefusedKeys(vault, inputs);
   const onRefused = (refused: RefusedKey) => refusedKeys.note(refused);
   const authenticator = new Authenticator(database, keyring, clock, onRefused);
   const framePasses = new FramePasses(database, keyring, clock);
@@ -84,7 +85,7 @@ export function compose(vault: Vault, config: Config, surroundings: CompositionI
     ...revealService({ keyring, bins }),
   ]);
 
-  const sandbox = openSandbox(config, surroundings);
+  const sandbox = openSandbox(config, inputs);
   const callApi = internalCalls(tokens, authenticator, memory);
   const core = { database, keyring, clock, log, bins, authenticator, agents, sandbox, callApi };
   const { functions, failedRuns, setUpTest } = composeFunctions(core);

@@ -22,7 +22,7 @@ export function createLogSealing(
   return {
     ...{ database, keyring, history: new ChainHistory(), sinks, isStamped },
     onVaultBroken() {
-      meters.logTrouble("vault_broken");
+      meters.auditIncident("vault_broken");
       log.error({}, "the vault's own record of tenants' seals was tampered with. Run: cloakroom audit verify");
     },
   };
@@ -33,16 +33,16 @@ export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog
   const logClock = new LogClock({
     ...{ ...sealing, clock },
     onSetBack(tenantId, { from, to }) {
-      meters.logTrouble("set_back");
+      meters.auditIncident("set_back");
       const reason = `closed until ${from.toISOString()}, continues at ${to.toISOString()}`;
-      log.warn({ tenant_id: tenantId, reason }, "tenant log rewound after a clock correction");
+      log.warn({ tenant_id: tenantId, reason }, "tenant log set back after a clock correction");
     },
     onRefused(tenantId) {
-      meters.logTrouble("refused");
+      meters.auditIncident("refused");
       log.error({ tenant_id: tenantId }, TAMPERED.refused);
     },
     onBehind(milliseconds) {
-      meters.logTrouble("behind");
+      meters.auditIncident("behind");
       const reason = `${(milliseconds / 1_000).toFixed(1)} s`;
       log.error(
         { reason },
@@ -50,7 +50,7 @@ export function watchLogClock(sealing: SealParts, clock: Clock, log: OperatorLog
       );
     },
     onFailure: (tenantId) =>
-      log.error({ tenant_id: tenantId }, "tenant log could not be rewound; this will be tried again"),
+      log.error({ tenant_id: tenantId }, "tenant log could not be set back; this will be tried again"),
   });
   sealing.database.onClosedMinute((tenantId) => logClock.noticed(tenantId));
   return logClock;

@@ -14,7 +14,7 @@ export function createLogSinks(
   meters: Meters,
 ): readonly LogSink[] {
   const onRejected = (id: string) => {
-    meters.logTrouble("sink_failed");
+    meters.auditIncident("sink_failed");
     log.error(
       { job: "log sink otlp", reason: id },
       "OTLP receiver rejected a log row permanently; it will not be resent",

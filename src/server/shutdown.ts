@@ -11,21 +11,21 @@ export const PROCESS_ENDS_MS = 27_500;
 
 /** The parts of a server, in the order in which they end. */
 const PARTS = {
-  processes: { mostMs: 26_400, untilMs: 26_400 },
-  "requests in flight": { mostMs: REQUESTS_END_MS + 200, untilMs: REQUESTS_END_MS + 200 },
-  "the admin port": { mostMs: 1_000, untilMs: 25_300 },
-  "logs being set back": { mostMs: 5_000, untilMs: 25_500 },
-  jobs: { mostMs: REQUESTS_END_MS, untilMs: 25_550 },
-  "runs and payments in the background": { mostMs: REQUESTS_END_MS, untilMs: 25_600 },
-  "the sandbox's runner": { mostMs: 2_000, untilMs: 25_900 },
-  "failed runs being stored": { mostMs: 1_000, untilMs: 26_000 },
-  "log rows of refused keys": { mostMs: 1_000, untilMs: 26_100 },
-  "the counters of rate limits": { mostMs: 1_000, untilMs: 26_150 },
-  "the record of the stop": { mostMs: 1_000, untilMs: 26_200 },
-  "the database's connections": { mostMs: 6_000, untilMs: 26_400 },
-  "the embedded database": { mostMs: PROCESS_ENDS_MS, untilMs: 26_900 },
-  "the traces exporter": { mostMs: 2_000, untilMs: 27_100 },
-} as const satisfies Record<string, { readonly mostMs: number; readonly untilMs: number }>;
+  processes: { maxMs: 26_400, untilMs: 26_400 },
+  "requests in flight": { maxMs: REQUESTS_END_MS + 200, untilMs: REQUESTS_END_MS + 200 },
+  "the admin port": { maxMs: 1_000, untilMs: 25_300 },
+  "logs being set back": { maxMs: 5_000, untilMs: 25_500 },
+  jobs: { maxMs: REQUESTS_END_MS, untilMs: 25_550 },
+  "runs and payments in the background": { maxMs: REQUESTS_END_MS, untilMs: 25_600 },
+  "the sandbox's runner": { maxMs: 2_000, untilMs: 25_900 },
+  "failed runs being stored": { maxMs: 1_000, untilMs: 26_000 },
+  "log rows of refused keys": { maxMs: 1_000, untilMs: 26_100 },
+  "the counters of rate limits": { maxMs: 1_000, untilMs: 26_150 },
+  "the record of the stop": { maxMs: 1_000, untilMs: 26_200 },
+  "the database's connections": { maxMs: 6_000, untilMs: 26_400 },
+  "the embedded database": { maxMs: PROCESS_ENDS_MS, untilMs: 26_900 },
+  "the traces exporter": { maxMs: 2_000, untilMs: 27_100 },
+} as const satisfies Record<string, { readonly maxMs: number; readonly untilMs: number }>;
 
 export type Part = keyof typeof PARTS;
 
@@ -86,9 +86,9 @@ export class Shutdown {
   /** Never fails: {@link errors} collects what `end` throws. */
   readonly end: EndPart = async (part, end) => {
     this.begin();
-    const { mostMs, untilMs } = PARTS[part];
+    const { maxMs, untilMs } = PARTS[part];
     const startedAt = performance.now();
-    const left = Math.max(MIN_MS, Math.min(mostMs, untilMs - (startedAt - (this.#beganAt ?? startedAt))));
+    const left = Math.max(MIN_MS, Math.min(maxMs, untilMs - (startedAt - (this.#beganAt ?? startedAt))));
     this.#ending.add(part);
     const hasEnded = await within(left, end).catch((error: unknown) => {
       this.errors.push(error);

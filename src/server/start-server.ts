@@ -61,8 +61,8 @@ export async function startServer(
   const address = () => url;
   const counting = await openCounting(config, log, part);
   endLater("the counters of rate limits", async () => counting[Symbol.asyncDispose]());
-  const surroundings = { log, clock, bins, address, endPart, sharedRunner, signInLimits: counting.signIns };
-  const parts = opened.use(compose(vault, config, surroundings));
+  const inputs = { log, clock, bins, address, endPart, sharedRunner, signInLimits: counting.signIns };
+  const parts = opened.use(compose(vault, config, inputs));
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
   const isStamped = config.timeStamps !== undefined;

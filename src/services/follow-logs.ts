@@ -4,7 +4,7 @@ import { entityTypesMatching } from "../audit/log-entry.js";
 import { type FeedReader, LogFeeds } from "../audit/log-feed.js";
 import { comparePositions, endOfLog, type FollowFilter, LogFollower, type PollResult } from "../audit/log-follower.js";
 import { invalid } from "../base/fault.js";
-import { isUuidPosition, type ListCursor, readCursor, writeCursor } from "../crypto/cursor.js";
+import { isUuidPosition, type ListPosition, readCursor, writeCursor } from "../crypto/cursor.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -15,13 +15,13 @@ import { type ServedStream, type StreamCall, serveStream } from "./served-stream
 const HEARTBEAT_MS = 15_000;
 /** Rows of one message at most. */
 const MESSAGE_ROWS = 100;
-/** Rows of one look at most. Every look reads the last seconds again. */
-const LOOK_ROWS = 500;
+/** Maximum rows of one poll. Every poll reads the last seconds again. */
+const POLL_ROWS = 500;
 
 /** Rows to send, and where a stream continues after them. */
 interface Found {
   readonly rows: readonly LogRow[];
-  readonly position: ListCursor;
+  readonly position: ListPosition;
 }
 
 export function followLogs(keyring: Keyring): ServedStream {
@@ -52,25 +52,25 @@ export function followLogs(keyring: Keyring): ServedStream {
 /** Reads the log by itself up to its end, then shares the tenant's feed. Ends with the call's signal. */
 async function* follow(
   filter: FollowFilter,
-  start: ListCursor | undefined,
+  start: ListPosition | undefined,
   reader: FeedReader,
   call: StreamCall,
 ): AsyncGenerator<Found> {
   const feedStart = await reader.begin(call);
-  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), LOOK_ROWS);
+  const own = new LogFollower(filter, start ?? (await call.read(endOfLog)), POLL_ROWS);
   let isAtEnd = false;
   while (!call.signal.aborted) {
     // The feed does not have rows of before its start that commit later.
     const mayShare: boolean = isAtEnd && own.position.createdAt >= feedStart;
     if (mayShare) reader.startTaking();
-    const look: PollResult = await call.read((tx) => own.look(tx, { isFull: mayShare }));
+    const polled: PollResult = await call.read((tx) => own.poll(tx, { isFull: mayShare }));
     const before = own.position;
-    own.accept(look);
-    yield* inMessages(look.rows, before, own.position);
-    if (mayShare && look.isAll) return yield* share(filter, own, reader, call);
-    isAtEnd = look.isAll;
+    own.accept(polled);
+    yield* inMessages(polled.rows, before, own.position);
+    if (mayShare && polled.isAll) return yield* share(filter, own, reader, call);
+    isAtEnd = polled.isAll;
     const mayShareNext = isAtEnd && own.position.createdAt >= feedStart;
-    if (look.rows.length === 0 && !mayShareNext) await reader.wait(call.signal);
+    if (polled.rows.length === 0 && !mayShareNext) await reader.wait(call.signal);
   }
 }
 
@@ -93,7 +93,7 @@ async function* share(
 }
 
 /** A stream continues behind rows only once all of them are sent. */
-function* inMessages(rows: readonly LogRow[], before: ListCursor, after: ListCursor): Generator<Found> {
+function* inMessages(rows: readonly LogRow[], before: ListPosition, after: ListPosition): Generator<Found> {
   let from = 0;
   for (; from + MESSAGE_ROWS < rows.length; from += MESSAGE_ROWS) {
     yield { rows: rows.slice(from, from + MESSAGE_ROWS), position: before };
@@ -106,7 +106,7 @@ function matches({ entityTypes, entityId }: FollowFilter, row: LogRow): boolean 
   return isOfType && (entityId === undefined || row.entity_id === entityId);
 }
 
-function readAfter(keys: TenantKeys, filter: readonly string[], text: string): ListCursor {
+function readAfter(keys: TenantKeys, filter: readonly string[], text: string): ListPosition {
   const position = readCursor(keys.proof, filter, text);
   if (!position || !isUuidPosition(position)) {
     throw invalid("after", "must be a cursor of an earlier stream with the same filter");

@@ -9,7 +9,7 @@ import {
   findReplayedLeaf,
   findReplayedToken,
   type KeptToken,
-  newReplayRoom,
+  newReplayBudget,
   showReplayedToken,
 } from "../tokens/replay.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -36,7 +36,7 @@ export function replayToken(
         permission,
         kept,
         (entry) => writeLog(tx, entry),
-        newReplayRoom(),
+        newReplayBudget(),
       );
       return () => {
         if (!found) return keptToken(answer);
@@ -99,11 +99,11 @@ async function findAll(
   const shown = new Map<ObjectFields, () => Value>();
   const entries: LogEntry[] = [];
   const log = (entry: LogEntry) => entries.push(entry);
-  const room = newReplayRoom();
+  const readBudget = newReplayBudget();
   await Promise.all([
     ...tokens.map(async (fields) => {
       const kept = keptOfObject(fields);
-      const found = await findReplayedToken(tx, caller, "token:create", kept, log, room);
+      const found = await findReplayedToken(tx, caller, "token:create", kept, log, readBudget);
       if (!found) return;
       const view = () => ({ ...showReplayedToken(caller, keys, found, showing), deduplicated: kept.deduplicated });
       shown.set(fields, () => toValue(viewToJson(view())));

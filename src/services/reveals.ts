@@ -16,7 +16,7 @@ export function revealService({ keyring, bins }: RevealServiceParts): ServedMeth
   return [
     serve(RevealService.method.revealToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
-      const read: ReadOfAtMost = (mostBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, mostBytes }));
+      const read: ReadOfAtMost = (maxBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, maxBytes }));
       const found = await readBySize({ small: read, large: read });
       // After the commit: if a token's first read of the month is interrupted here, its next read counts.
       if (found.isFirstUse) await call.commit((tx) => countMonthlyActivity(tx, id, found.row.active_month));

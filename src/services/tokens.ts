@@ -56,9 +56,9 @@ export function tokenService({ keyring, clock, bins, bodyLimit }: TokenServicePa
       async (request, call) => {
         const keys = await keyring.of(call.caller.tenantId);
         const patch = patchOf(request);
-        const sizes = { bodyBytes: call.memory.bodyBytes, mostBytes: bodyLimit };
+        const sizes = { bodyBytes: call.memory.bodyBytes, maxBytes: bodyLimit };
         return call.transact(
-          (tx) => updateToken(tx, call.caller, keys, request.id, patch, { bins }, sizes),
+          (tx) => updateToken(tx, call.caller, keys, request.id, patch, sizes, { bins }),
           showToken,
           (view) => showToken(withoutCvc(view)),
         );
@@ -79,8 +79,8 @@ function readingToken({ keyring, bins }: Pick<TokenServiceParts, "keyring" | "bi
   return serve(TokenService.method.getToken, async ({ id }, call) => {
     const keys = await keyring.of(call.caller.tenantId);
     const found = await readBySize({
-      small: (mostBytes) => call.commitShared((tx) => readToken(tx, call.caller, { id, mostBytes })),
-      large: (mostBytes) => call.commit((tx) => readToken(tx, call.caller, { id, mostBytes })),
+      small: (maxBytes) => call.commitShared((tx) => readToken(tx, call.caller, { id, maxBytes })),
+      large: (maxBytes) => call.commit((tx) => readToken(tx, call.caller, { id, maxBytes })),
     });
     // After the commit: if a token's first read of the month is interrupted here, its next read counts.
     if (found.isFirstUse) await call.commitShared((tx) => countMonthlyActivity(tx, id, found.row.active_month));

@@ -24,7 +24,7 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
  * - `sink_failed`: a sink has begun to refuse the log
  * - `stamp_failed`: the time-stamp authority has begun to fail
  */
-export const LOG_INCIDENTS = [
+export const AUDIT_INCIDENT_REASONS = [
   "broken",
   "refused",
   "vault_broken",
@@ -33,7 +33,7 @@ export const LOG_INCIDENTS = [
   "sink_failed",
   "stamp_failed",
 ] as const;
-export type LogIncident = (typeof LOG_INCIDENTS)[number];
+export type AuditIncident = (typeof AUDIT_INCIDENT_REASONS)[number];
 
 /** The metrics of the process. Every label comes from a closed list, never from a caller's or tenant's input. */
 export interface Meters {
@@ -43,7 +43,7 @@ export interface Meters {
   operation(ended: EndedOperation): void;
   rateRefused(scope: RateScope): void;
   /** Counts a problem with a tenant's log, or with the clock that dates it. */
-  logTrouble(trouble: LogIncident): void;
+  auditIncident(reason: AuditIncident): void;
   /** The time in seconds that the oldest minute has been waiting for a sink. Set by the process that sends. */
   sinkLag(sink: SinkName, seconds: number): void;
   /** The time in seconds that seals have been waiting for a time stamp. Set by the process that asks for them. */
@@ -66,7 +66,7 @@ export function createMeters(): Meters {
   collectDefaultMetrics({ register: registry });
   const { requests, calls, operations } = trafficInstruments(registers);
   const { refusals, shed, formerlyShed, refusedBodies } = refusalInstruments(registers);
-  const { logTroubles, jobs, sinkLag, stampLag } = backgroundInstruments(registers);
+  const { incidents, jobs, sinkLag, stampLag } = backgroundInstruments(registers);
   keepFormerName(registry, "cloakroom_log_trouble_total", AUDIT_INCIDENTS, ({ reason: trouble }) => ({ trouble }));
   const patternOf = patternReader();
   return {
@@ -89,7 +89,7 @@ export function createMeters(): Meters {
       if (bodyRefusal) refusedBodies.inc({ reason: bodyRefusal });
       if (route === undefined) calls.observe({ rpc_method: rpc, code }, seconds);
     },
-    logTrouble: (trouble) => logTroubles.inc({ reason: trouble }),
+    auditIncident: (reason) => incidents.inc({ reason }),
     sinkLag: (sink, seconds) => sinkLag.set({ sink }, seconds),
     stampLag: (seconds) => stampLag.set(seconds),
     requestShed: () => {
@@ -167,13 +167,13 @@ function refusalInstruments(registers: Registry[]) {
 }
 
 function backgroundInstruments(registers: Registry[]) {
-  const logTroubles = new Counter({
+  const incidents = new Counter({
     name: AUDIT_INCIDENTS,
     help: "Problems found in logs and their seals, or in the clock that dates them.",
     labelNames: ["reason"],
     registers,
   });
-  for (const reason of LOG_INCIDENTS) logTroubles.inc({ reason }, 0);
+  for (const reason of AUDIT_INCIDENT_REASONS) incidents.inc({ reason }, 0);
   const jobs = new Histogram({
     name: "cloakroom_job_duration_seconds",
     help: "Duration of background jobs.",
@@ -193,7 +193,7 @@ function backgroundInstruments(registers: Registry[]) {
     help: "How long seals have been waiting for their daily time stamp.",
     registers,
   });
-  return { logTroubles, jobs, sinkLag, stampLag };
+  return { incidents, jobs, sinkLag, stampLag };
 }
 
 /** Turns the router's `:id` into `{id}`, and remembers each route. */

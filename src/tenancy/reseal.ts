@@ -16,7 +16,7 @@ import {
 import { BrokenRows } from "./broken-rows.js";
 
 /** Rows examined per transaction. Writing 500 sealed rows took 35 ms on two cores. */
-const STRETCH = 500;
+const BATCH_ROWS = 500;
 /** The number of attempts on a busy database before the pass fails. */
 const ATTEMPTS = 10;
 
@@ -27,7 +27,7 @@ export interface PassOptions {
   readonly tenantId: TenantId;
   readonly keys: TenantKeys;
   /** Called after each transaction with its result. A rejection ends the pass. */
-  readonly onStretch: (table: string, resealed: number) => Promise<void>;
+  readonly onBatch: (table: string, resealed: number) => Promise<void>;
 }
 
 /** The result of a pass. */
@@ -42,16 +42,16 @@ export interface PassResult {
  * Reseals every value of a tenant that is not under the current keys. Can be interrupted anywhere and repeated:
  * finished rows are skipped.
  */
-export async function resealPass({ database, tenantId, keys, onStretch }: PassOptions): Promise<PassResult> {
+export async function resealPass({ database, tenantId, keys, onBatch }: PassOptions): Promise<PassResult> {
   const current = currentOf(keys);
   const broken = new BrokenRows();
   let found = 0;
   for (const { table, statements } of TABLES) {
-    await eachStretch(async (after) => {
+    await eachBatch(async (after) => {
       const started = performance.now();
       const { last, renewed, unopened } = await patiently(() =>
         database.bulk.run(tenantId, "unguarded", async (tx) => {
-          const end = await tx.query(statements.endOf, { after, rows: STRETCH });
+          const end = await tx.query(statements.endOf, { after, rows: BATCH_ROWS });
           const rows = await tx.query(statements.stale, { after, last: end ?? undefined, current });
           const sealedAgain = rows.map((row) => resealed(tx.tenantId, keys, table, row));
           const renewed = sealedAgain.filter(({ isBroken }) => !isBroken);
@@ -65,7 +65,7 @@ export async function resealPass({ database, tenantId, keys, onStretch }: PassOp
       );
       found += renewed;
       for (const key of unopened) broken.add({ table: table.table, key });
-      await onStretch(table.table, renewed);
+      await onBatch(table.table, renewed);
       // Pauses for as long as the transaction took: half of the database's time is left for callers.
       if (renewed > 0) await pause(performance.now() - started);
       return last;
@@ -83,7 +83,7 @@ export async function countStale(
   const counts: Record<string, number> = {};
   for (const { table, statements } of TABLES) {
     let n = 0;
-    await eachStretch((after) =>
+    await eachBatch((after) =>
       database.bulk.run(tenantId, "unguarded", async (tx) => {
         const end = await tx.query(statements.endOf, { after, rows: 10_000 });
         n += await tx.query(statements.countStale, { after, last: end ?? undefined, current });
@@ -99,7 +99,7 @@ function currentOf({ data, cvc }: TenantKeys): CurrentVersions {
   return { data: data.current, cvc: cvc.current };
 }
 
-async function eachStretch(look: (after: string | undefined) => Promise<string | null>): Promise<void> {
+async function eachBatch(look: (after: string | undefined) => Promise<string | null>): Promise<void> {
   let after: string | undefined;
   for (;;) {
     const last = await look(after);

@@ -162,7 +162,7 @@ export async function finishRotation(
     const isLate = clock.now() >= begun + retireAfter;
     const { found, broken } = await resealPass({
       ...{ database, tenantId, keys },
-      async onStretch(table, resealed) {
+      async onBatch(table, resealed) {
         signal.throwIfAborted();
         onProgress(table, resealed);
         if (!(await lease.hold())) throw new Error("another process has taken over the rotation");

@@ -152,7 +152,7 @@ function tokenLookup(
 }
 
 const REFERENCE_LIMIT: ReadLimit = {
-  mostBytes: MAX_READ_BYTES,
+  maxBytes: MAX_READ_BYTES,
   tooMany() {
     const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
     return new Fault("validation_failed", detail, { fields: {} });

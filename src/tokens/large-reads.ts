@@ -2,7 +2,7 @@ import { isLargeToken, type LargeToken, SMALL_TOKEN_BYTES } from "../store/token
 import type { ReadToken } from "./read.js";
 
 /** Runs a transaction that reads a token of at most so many sealed bytes. */
-export type ReadOfAtMost = (mostBytes: number) => Promise<ReadToken | LargeToken>;
+export type ReadOfAtMost = (maxBytes: number) => Promise<ReadToken | LargeToken>;
 
 /** How to read a token, by its size. */
 export interface SizedReads {

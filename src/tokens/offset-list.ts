@@ -170,7 +170,7 @@ export async function findVisibleTokens(
   });
 }
 
-const PAGE_LIMIT: ReadLimit = { mostBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
+const PAGE_LIMIT: ReadLimit = { maxBytes: MAX_PAGE_BYTES, tooMany: () => pageTooLarge("tokens") };
 
 /** Compares what search terms do not cover: metadata and type of tokens selected by id, and the case of metadata. */
 export function recheckFilter({ caller, keys, filter }: TokenQuery, { row }: ReadableToken): boolean {

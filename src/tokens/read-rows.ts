@@ -8,7 +8,7 @@ const GROUP = 20;
 
 /** Sealed bytes that several tokens of one request may have together. A single token may be larger. */
 export interface ReadLimit {
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** The fault for more. */
   tooMany(): Fault;
 }
@@ -25,11 +25,11 @@ export async function readTokenRows(
   const found: (TokenRowWithCvc | LargeToken | undefined)[] = [];
   for (let from = 0; from < ids.length; from += GROUP) {
     const group = ids.slice(from, from + GROUP);
-    const mostBytes = Math.floor(SMALL_TOKEN_BYTES / group.length);
-    found.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, mostBytes })))));
+    const maxBytes = Math.floor(SMALL_TOKEN_BYTES / group.length);
+    found.push(...(await Promise.all(group.map((id) => findBoundedToken(tx, { id, maxBytes })))));
   }
   const bytes = found.reduce((sum, token) => sum + sealedBytesOf(token), 0);
-  if (ids.length > 1 && bytes > limit.mostBytes) throw limit.tooMany();
+  if (ids.length > 1 && bytes > limit.maxBytes) throw limit.tooMany();
   if (bytes > SMALL_TOKEN_BYTES) tx.reserve(bytes);
   return Promise.all(found.map((token) => (token && isLargeToken(token) ? readLarge(tx, token, limit) : token)));
 }
@@ -44,7 +44,7 @@ async function readLarge(
   { id, sealedBytes }: LargeToken,
   limit: ReadLimit,
 ): Promise<TokenRowWithCvc | undefined> {
-  const token = await findBoundedToken(tx, { id, mostBytes: sealedBytes });
+  const token = await findBoundedToken(tx, { id, maxBytes: sealedBytes });
   // It has grown since its size was read.
   if (token && isLargeToken(token)) throw limit.tooMany();
   return token;

@@ -42,25 +42,25 @@ const LOGGED_READ = loggedTokenQuery(
 
 /**
  * Finds a token for a caller, and writes a log row for the read or its denial. Reserves memory for a large one.
- * @returns the size of a token that has more than `mostBytes` sealed bytes, which is neither read nor logged.
+ * @returns the size of a token that has more than `maxBytes` sealed bytes, which is neither read nor logged.
  */
 export async function readToken(
   tx: Transaction,
   caller: Caller,
-  { id, mostBytes }: BoundedRead,
+  { id, maxBytes }: BoundedRead,
 ): Promise<ReadToken | LargeToken> {
-  if (mostBytes > SMALL_TOKEN_BYTES) tx.reserve(mostBytes);
+  if (maxBytes > SMALL_TOKEN_BYTES) tx.reserve(maxBytes);
   const anyTransform = canFindLogged(tx) ? caller.grant.transformForAny("token:read") : undefined;
   if (anyTransform && !(anyTransform === "reveal" && mightNeedReason(caller, "token:read"))) {
     // The decision needs no data of the row, so one round trip finds the token, logs the read and commits.
     const row = await findTokenLogged(tx, LOGGED_READ, {
-      ...{ id, mostBytes, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
+      ...{ id, maxBytes, logId: newUuid(), actor: actorOf(caller), context: caller.context, transform: anyTransform },
     });
     if (!row) throw notFound("token");
     if (isLargeToken(row)) return row;
     return { row, transform: anyTransform, isFirstUse: isFirstUse(tx, row.active_month) };
   }
-  const row = await findBoundedToken(tx, { id, mostBytes });
+  const row = await findBoundedToken(tx, { id, maxBytes });
   if (!row) throw notFound("token");
   const entityType = entityTypeOf(tokenType(row.type));
   const place = { id, containers: row.containers.map(storedContainer) };

@@ -39,11 +39,11 @@ export interface ReplayedToken {
 }
 
 /** Bytes of large tokens that the replay of one answer may still read. */
-export interface ReplayRoom {
+export interface ReplayBudget {
   left: number;
 }
 
-export function newReplayRoom(): ReplayRoom {
+export function newReplayBudget(): ReplayBudget {
   return { left: MAX_READ_BYTES };
 }
 
@@ -61,10 +61,10 @@ export async function findReplayedToken(
   permission: "token:create" | "token:update",
   kept: KeptToken,
   log: (entry: LogEntry) => void,
-  room: ReplayRoom,
+  budget: ReplayBudget,
 ): Promise<ReplayedToken | undefined> {
   const { grant } = caller;
-  const found = await findBoundedToken(tx, { id: kept.id, mostBytes: SMALL_TOKEN_BYTES });
+  const found = await findBoundedToken(tx, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
   // The id may belong to another token by now.
   const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
   const place: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
@@ -81,7 +81,7 @@ export async function findReplayedToken(
   const isOwnContent = !kept.deduplicated && (permission === "token:update" || isUnchanged);
   const transform = isOwnContent ? right : grant.transformFor("token:read", place);
   if (!transform) return undefined;
-  const whole = isLargeToken(row) ? await readWithin(tx, row, room) : row;
+  const whole = isLargeToken(row) ? await readWithin(tx, row, budget) : row;
   return whole && { row: whole, transform };
 }
 
@@ -89,10 +89,10 @@ export async function findReplayedToken(
 async function readWithin(
   tx: Transaction,
   { id, sealedBytes }: LargeToken,
-  room: ReplayRoom,
+  budget: ReplayBudget,
 ): Promise<TokenRowWithCvc | undefined> {
-  if (sealedBytes > room.left && room.left < MAX_READ_BYTES) return undefined;
-  room.left -= sealedBytes;
+  if (sealedBytes > budget.left && budget.left < MAX_READ_BYTES) return undefined;
+  budget.left -= sealedBytes;
   return findToken(tx, id);
 }
 

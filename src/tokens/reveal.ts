@@ -8,7 +8,7 @@ import { type Showing, type TokenView, withoutCvc } from "./view.js";
 
 /**
  * Finds a token for a person who wants its value in the clear, and writes the log row, with the reason.
- * @returns the size of a token that has more than `mostBytes` sealed bytes, which is neither read nor logged.
+ * @returns the size of a token that has more than `maxBytes` sealed bytes, which is neither read nor logged.
  * @throws {Fault} permission_denied unless the tenant's setting allows it; reason_required without a reason.
  */
 export function readForReveal(tx: Transaction, caller: Caller, read: BoundedRead): Promise<ReadToken | LargeToken> {

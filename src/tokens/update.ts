@@ -31,7 +31,7 @@ export interface PatchSizes {
   /** Size of the request. */
   readonly bodyBytes: number;
   /** Size limit of a request, and so of what is stored. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /**
@@ -44,8 +44,8 @@ export async function updateToken(
   keys: TenantKeys,
   id: string,
   patch: TokenPatch,
+  { bodyBytes, maxBytes }: PatchSizes,
   showing: Showing = {},
-  { bodyBytes, mostBytes }: PatchSizes = { bodyBytes: 0, mostBytes: Number.POSITIVE_INFINITY },
 ): Promise<TokenView> {
   const row = await lockToken(tx, id);
   if (!row) throw notFound("token");
@@ -68,7 +68,7 @@ export async function updateToken(
   await yieldToEventLoop(bytes);
   const text = textOf(splitCvc(row.type, patched.data.reveal()).data);
   await yieldToEventLoop(bytes);
-  requireSizes(token, patch, patched, text, mostBytes);
+  requireSizes(token, patch, patched, text, maxBytes);
   await yieldToEventLoop(bytes);
   updateTokenRow(tx, changeOf(tx, caller, keys, row, patched, text));
   rewriteCompanions(tx, keys, token, patched);
@@ -126,16 +126,16 @@ function isChanged(token: Token, patched: PatchedToken): boolean {
 }
 
 /** @param text the patched data. @throws {Fault} validation_failed if a merge has become too large. */
-function requireSizes(token: Token, patch: TokenPatch, patched: PatchedToken, text: Buffer, mostBytes: number): void {
+function requireSizes(token: Token, patch: TokenPatch, patched: PatchedToken, text: Buffer, maxBytes: number): void {
   const mask = textOf(patched.attributes.mask ?? null);
   if (patch.data !== undefined) {
     const bytesBefore = () => textOf(splitCvc(token.type.name, token.data.reveal()).data).length;
     const field = patch.dataField ?? "data";
-    requireStorable({ field, after: text, bytesBefore, otherBytes: mask.length }, mostBytes);
+    requireStorable({ field, after: text, bytesBefore, otherBytes: mask.length }, maxBytes);
   }
   if (patch.mask === undefined) return;
   const bytesBefore = () => textOf(token.attributes.mask ?? null).length;
-  requireStorable({ field: "mask", after: mask, bytesBefore, otherBytes: text.length }, mostBytes);
+  requireStorable({ field: "mask", after: mask, bytesBefore, otherBytes: text.length }, maxBytes);
 }
 
 function changeOf(

@@ -21,7 +21,7 @@ async function sealAsBefore(tenantId: TenantId, windowStart: Date): Promise<void
   const until = new Date(windowStart.getTime() + MINUTE);
   await database.bulk.run(tenantId, "unguarded", async (tx) => {
     expect(await tx.query(closeLog, { until, notBefore: until })).toBe(true);
-    const rows = await tx.query(readRawLog, { strand: "main", from: undefined, until, after: undefined, limit: 100 });
+    const rows = await tx.query(readRawLog, { group: "main", from: undefined, until, after: undefined, limit: 100 });
     const digest = newRowDigest(1, tenantId, windowStart);
     for (const row of rows) digest.add(cellsOf(row, 1));
     const minute = {

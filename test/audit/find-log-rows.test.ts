@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger?.[Symbol.asyncDispose]());
 
-const bounds = { rows: 7, stretches: 2 };
+const bounds = { rows: 7, ranges: 2 };
 
 /** Follows the pages to their end, as a client does by its cursors. */
 async function follow(filter: LogFilter, limit: number) {

@@ -128,11 +128,11 @@ it("finds the rows of a look again if its transaction runs twice", async () => {
   const entityId = randomUUID();
   await insert(entityId);
   const looks = await vault.database.bulk.run(tenantId, "unguarded", async (tx) => [
-    await follower.look(tx),
-    await follower.look(tx),
+    await follower.poll(tx),
+    await follower.poll(tx),
   ]);
   expect(looks.map(({ rows }) => rows.map((row) => row.entity_id))).toEqual([[entityId], [entityId]]);
   for (const look of looks.slice(0, 1)) follower.accept(look);
-  const next = await vault.database.bulk.run(tenantId, "unguarded", (tx) => follower.look(tx));
+  const next = await vault.database.bulk.run(tenantId, "unguarded", (tx) => follower.poll(tx));
   expect(next).toMatchObject({ rows: [], isAll: true });
 });

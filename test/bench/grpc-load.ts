@@ -58,10 +58,10 @@ function drive(socket: Socket, { authority, streams, next, read: readMessage, ta
     let pending: Buffer = Buffer.alloc(0);
     // Clients hold back calls for which the server allows no stream. Those calls wait all the same.
     const waiting: number[] = [];
-    let mostStreams = 0;
+    let maxStreams = 0;
     const call = () => {
       if (!tally.isOver) waiting.push(performance.now());
-      while (open.size < mostStreams) {
+      while (open.size < maxStreams) {
         const startedAt = waiting.shift();
         if (startedAt === undefined) return;
         lastId += 2;
@@ -72,8 +72,8 @@ function drive(socket: Socket, { authority, streams, next, read: readMessage, ta
     const read = (type: number, flags: number, id: number, payload: Buffer) => {
       const stream = open.get(id);
       if (type === SETTINGS && !(flags & ACK)) {
-        const isFirst = mostStreams === 0;
-        mostStreams = mostStreamsOf(payload);
+        const isFirst = maxStreams === 0;
+        maxStreams = maxStreamsOf(payload);
         socket.write(frame(SETTINGS, ACK, 0));
         for (let n = 0; n < streams && isFirst; n += 1) call();
       }
@@ -108,7 +108,7 @@ function drive(socket: Socket, { authority, streams, next, read: readMessage, ta
 /** RFC 9113, 6.5.2: SETTINGS_MAX_CONCURRENT_STREAMS. */
 const MAX_CONCURRENT_STREAMS = 3;
 
-function mostStreamsOf(settings: Buffer): number {
+function maxStreamsOf(settings: Buffer): number {
   for (let at = 0; at + 6 <= settings.length; at += 6) {
     if (settings.readUInt16BE(at) === MAX_CONCURRENT_STREAMS) return settings.readUInt32BE(at + 2);
   }

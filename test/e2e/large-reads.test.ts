@@ -8,7 +8,7 @@ import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
 const LARGE = 5 * 1024 * 1024 - 200;
 const READERS = 128;
 /** The design's limit of the server's memory under 128 bodies of 5 MB, in megabytes. */
-const MOST_MEMORY_MB = 600;
+const MAX_MEMORY_MB = 600;
 /** Responses after which the test has seen enough: without memory for each read, all but four were refused. */
 const ENOUGH = 24;
 /** Some wait for 20 s, then they are refused. */
@@ -90,7 +90,7 @@ it("128 reads of a token of 5 MB at once are served in turn, and another tenant 
   leaving.abort();
   await ended;
   expectServedOrRefused(responses);
-  expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+  expect(counters.peakMemory()).toBeLessThan(MAX_MEMORY_MB);
 });
 
 it("128 requests that detokenize it at once stay within the memory", PATIENT, async () => {
@@ -99,7 +99,7 @@ it("128 requests that detokenize it at once stay within the memory", PATIENT, as
   const responses = await Promise.all(requests);
   expectServedOrRefused(responses);
   expect(served(responses)).toBeGreaterThan(0);
-  expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+  expect(counters.peakMemory()).toBeLessThan(MAX_MEMORY_MB);
 });
 
 it(
@@ -137,7 +137,7 @@ it(
     const tooLarge = "must be smaller: the tokens of this page have more than 8388608 bytes together";
     expect(pageOfTwo).toMatchObject({ status: 400, body: { errors: { size: [tooLarge] } } });
     expect((await request(`/tokens/${large}`, { method: "DELETE" })).status).toBe(204);
-    expect(counters.peakMemory()).toBeLessThan(MOST_MEMORY_MB);
+    expect(counters.peakMemory()).toBeLessThan(MAX_MEMORY_MB);
   },
 );
 

@@ -34,7 +34,7 @@ beforeEach(() => {
     fork: () => cluster.fork(),
     onMessage: () => {},
     onEnd: () => {},
-    times: { pingEvery: 50, mostSilent: 2_000, mostStarting: 4_000 },
+    times: { pingEvery: 50, maxSilent: 2_000, maxStarting: 4_000 },
   });
 });
 afterEach(async () => {

@@ -37,9 +37,9 @@ function rowOf(id: string, more: Partial<TokenRow> = {}): TokenRow {
 }
 
 const read =
-  (id: string, logId = newUuid(), mostBytes = 100) =>
+  (id: string, logId = newUuid(), maxBytes = 100) =>
   (tx: Transaction) =>
-    findTokenLogged(tx, QUERY, { id, mostBytes, logId, actor: ACTOR, context: EMPTY_CONTEXT, transform: "mask" });
+    findTokenLogged(tx, QUERY, { id, maxBytes, logId, actor: ACTOR, context: EMPTY_CONTEXT, transform: "mask" });
 
 async function withTokens(...rows: readonly TokenRow[]): Promise<BatcherFixture> {
   const fixture = await openFixture(database, { connections: 1 });
@@ -130,7 +130,7 @@ describe("a read in one round trip", () => {
         return tx
           .query(QUERY, {
             id: "a",
-            mostBytes: 100,
+            maxBytes: 100,
             logId: newUuid(),
             actor: undefined,
             context: EMPTY_CONTEXT,

@@ -92,7 +92,7 @@ async function everything(tx: OrdinaryTransaction, id: string): Promise<void> {
   await deleteTokenRow(tx, { id, revision: 2 });
   await findTokenLogged(tx, LOGGED, {
     id: `${id} a`,
-    mostBytes: 100,
+    maxBytes: 100,
     logId: newUuid(),
     actor: undefined,
     context: EMPTY_CONTEXT,

@@ -7,11 +7,11 @@ import { constants, type ServerHttp2Stream } from "node:http2";
  */
 export class ArrivingRequests {
   readonly #since = new Map<ServerHttp2Stream, number>();
-  readonly #mostMs: number;
+  readonly #maxMs: number;
 
-  /** @param mostMs time limit for a whole request to arrive, unless it is answered before. */
-  constructor(mostMs: number) {
-    this.#mostMs = mostMs;
+  /** @param maxMs time limit for a whole request to arrive, unless it is answered before. */
+  constructor(maxMs: number) {
+    this.#maxMs = maxMs;
   }
 
   add(stream: ServerHttp2Stream): void {
@@ -28,7 +28,7 @@ export class ArrivingRequests {
       if (remoteClose) continue;
       // RFC 9113, 8.1: asks a client that was answered to stop sending, without affecting the response.
       if (localClose) stream.close(constants.NGHTTP2_NO_ERROR);
-      else if (!stream.headersSent && now - since > this.#mostMs) stream.close(constants.NGHTTP2_CANCEL);
+      else if (!stream.headersSent && now - since > this.#maxMs) stream.close(constants.NGHTTP2_CANCEL);
     }
   }
 }

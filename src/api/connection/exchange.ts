@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 
-/** A request as the steps before its route read it, whichever of Node's classes holds it. */
+/** The part of a request that is read before it is routed, over HTTP/1.1 and HTTP/2. */
 export interface ArrivedRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
@@ -12,11 +12,11 @@ export interface ArrivedRequest {
   readonly complete: boolean;
 }
 
-/** A response as the steps before its route prepare it. */
+/** The part of a response that is prepared before the request is routed. */
 export interface OpenResponse {
   statusCode: number;
   setHeader(name: string, value: number | string | readonly string[]): unknown;
-  /** Also runs the listener where the caller disconnects. */
+  /** Also runs the listener if the caller disconnects. */
   once(event: "close", listener: () => void): unknown;
 }
 

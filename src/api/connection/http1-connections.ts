@@ -101,9 +101,9 @@ export class Http1Connections {
         connection.quietSince = now;
       }
       const quietMs = now - connection.quietSince;
-      const mostMs = connection.requests < STEADY_REQUESTS ? QUIET_MS : STEADY_QUIET_MS;
-      if (connection.isEnding && quietMs >= mostMs + LINGER_MS) socket.destroy();
-      else if (!connection.isEnding && quietMs >= mostMs) {
+      const maxMs = connection.requests < STEADY_REQUESTS ? QUIET_MS : STEADY_QUIET_MS;
+      if (connection.isEnding && quietMs >= maxMs + LINGER_MS) socket.destroy();
+      else if (!connection.isEnding && quietMs >= maxMs) {
         connection.isEnding = true;
         socket.end();
       }

@@ -3,7 +3,7 @@ import { Http2ServerRequest, type ServerHttp2Stream } from "node:http2";
 import type { ArrivedRequest, WholeResponse } from "./exchange.js";
 
 /**
- * A request on a stream of HTTP/2, past the classes of Node that imitate HTTP/1.1: those two streams with their 13
+ * A request on an HTTP/2 stream, without Node's classes for compatibility with HTTP/1.1: their two streams and 13
  * listeners cost a bare call 8 us of 35 (docs/decisions/0002).
  */
 export class StreamRequest implements ArrivedRequest {
@@ -56,7 +56,7 @@ export class StreamResponse implements WholeResponse {
 
   constructor(stream: ServerHttp2Stream) {
     this.#stream = stream;
-    // An error closes the stream, which tells enough.
+    // An error closes the stream: the listeners for that suffice.
     stream.on("error", ignore);
     stream.on("close", () => {
       for (const listener of this.#closeListeners) listener();

@@ -3,7 +3,7 @@ import { StreamRequest } from "./stream-exchange.js";
 
 /** Limits of draining an unread body. The connection of a larger body, or of a slower client, is closed. */
 const MAX_BYTES = 16 * 1024 * 1024;
-const MOST_MS = 1_000;
+const MAX_MS = 1_000;
 
 /**
  * Drains an unread body before the response is sent. A client that is answered while it sends may find its connection
@@ -27,7 +27,7 @@ export async function dropUnreadBody(request: IncomingMessage | StreamRequest): 
       body.off("data", count).off("end", end).off("close", end).pause();
       resolve(request.complete);
     };
-    const timer = setTimeout(end, MOST_MS);
+    const timer = setTimeout(end, MAX_MS);
     body.on("data", count).once("end", end).once("close", end).resume();
   });
 }

@@ -82,15 +82,15 @@ const MAX_UNWRITTEN = 1024 * 1024;
 
 /**
  * Standard output, written once per turn of the event loop: one write per line took 9 % of a server's time under load.
- * @param mostAtOnce bytes of one write. Absent: no limit.
+ * @param maxAtOnce bytes of one write. Absent: no limit.
  */
-function linesOfOneTurn(mostAtOnce?: number): DestinationStream {
+function linesOfOneTurn(maxAtOnce?: number): DestinationStream {
   // Drops its input once the reader is gone (EPIPE).
   const output = pino.destination({
     dest: 1,
     sync: true,
     maxLength: MAX_UNWRITTEN,
-    ...(mostAtOnce ? { maxWrite: mostAtOnce } : {}),
+    ...(maxAtOnce ? { maxWrite: maxAtOnce } : {}),
   });
   // A log that cannot be written, for example on a full disk, must not end the server. The next lines retry unwritten
   // ones.
@@ -105,7 +105,7 @@ function linesOfOneTurn(mostAtOnce?: number): DestinationStream {
   process.once("exit", write);
   return {
     write(line) {
-      if (mostAtOnce && lines.length + line.length > mostAtOnce) write();
+      if (maxAtOnce && lines.length + line.length > maxAtOnce) write();
       if (lines === "") setImmediate(write);
       lines += line;
     },

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { type DescMessage, fromBinary, isMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { actorOf, type Caller } from "../../access/caller.js";
+import { DAY_MS } from "../../base/clock.js";
 import { Fault, invalid } from "../../base/fault.js";
 import type { Uuid } from "../../base/ids.js";
 import { lengthPrefixed } from "../../crypto/bytes.js";
@@ -20,7 +21,6 @@ import {
 import type { Transaction } from "../../store/transactions/transaction.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
 const MAX_KEY_LENGTH = 255;
 
 /** The answer to a repeated request, to be shown once its transaction is committed. */

@@ -142,12 +142,12 @@ function checkList(list: ReflectList, place: string, { value }: TextSizes, fault
 function checkMap(
   map: ReflectMap,
   place: string,
-  { key: mostOfKey, value }: TextSizes,
+  { key: maxOfKey, value }: TextSizes,
   faults: FieldFaultList,
 ): boolean {
   let isSized = true;
   for (const [key, item] of map) {
-    isSized = checkText(key, place, mostOfKey, faults) && isSized;
+    isSized = checkText(key, place, maxOfKey, faults) && isSized;
     isSized = checkText(item, `${place}.${String(key)}`, value, faults) && isSized;
   }
   return isSized;

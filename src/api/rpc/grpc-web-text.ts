@@ -14,7 +14,7 @@ import { connectErrorOf } from "./rpc-error.js";
 const TEXT_TYPE = /^application\/grpc-web-text(?:\+proto)?$/;
 
 /** Most bytes of base64 for this many bytes. Each of the two frames of a body may be padded by itself. */
-export function mostBase64Bytes(bytes: number): number {
+export function maxBase64Bytes(bytes: number): number {
   return 4 * Math.ceil((bytes + 2) / 3);
 }
 
@@ -61,7 +61,7 @@ async function* decoded(body: AsyncIterable<Uint8Array>, messageBytes: number): 
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > mostBase64Bytes(PREFIX_BYTES + messageBytes)) {
+    if (bytes > maxBase64Bytes(PREFIX_BYTES + messageBytes)) {
       throw new ConnectError(`The message must not be larger than ${messageBytes} bytes.`, Code.ResourceExhausted);
     }
     chunks.push(chunk);

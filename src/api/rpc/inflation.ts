@@ -31,15 +31,15 @@ const PIECES = { chunkSize: 64 * 1024 };
 
 /** Compressions that callers may use for messages. */
 export const COMPRESSIONS: readonly Compression[] = [
-  { ...compressionGzip, decompress: (bytes, mostBytes) => inflate(createGunzip(PIECES), bytes, mostBytes) },
-  { ...compressionBrotli, decompress: (bytes, mostBytes) => inflate(createBrotliDecompress(PIECES), bytes, mostBytes) },
+  { ...compressionGzip, decompress: (bytes, maxBytes) => inflate(createGunzip(PIECES), bytes, maxBytes) },
+  { ...compressionBrotli, decompress: (bytes, maxBytes) => inflate(createBrotliDecompress(PIECES), bytes, maxBytes) },
 ];
 
 /** Inflates in chunks: a message that is too large, or has no memory, is never held completely. */
 async function inflate(
   inflater: Gunzip | BrotliDecompress,
   bytes: Uint8Array,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (bytes.length === 0) return new Uint8Array(0);
   const call = calls.getStore();
@@ -51,9 +51,9 @@ async function inflate(
     for await (const piece of inflater) {
       if (!(piece instanceof Uint8Array)) throw new Error("the decompressor yielded a non-binary chunk");
       size += piece.length;
-      if (size > mostBytes) throw new ConnectError(`message is larger than ${mostBytes} bytes`, Code.ResourceExhausted);
+      if (size > maxBytes) throw new ConnectError(`message is larger than ${maxBytes} bytes`, Code.ResourceExhausted);
       if (size > reserved) {
-        reserved = nextReservation(size, mostBytes);
+        reserved = nextReservation(size, maxBytes);
         await call?.reserve(reserved);
       }
       pieces.push(piece);

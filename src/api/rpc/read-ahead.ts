@@ -13,14 +13,14 @@ const EMPTY_JSON = Buffer.from("{}");
 export class ReadAhead {
   readonly #type: DescMessage;
   readonly #isJson: boolean;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #message: Message | undefined;
 
-  /** @param mostBytes size limit of a message. */
-  constructor(type: DescMessage, isJson: boolean, mostBytes: number) {
+  /** @param maxBytes size limit of a message. */
+  constructor(type: DescMessage, isJson: boolean, maxBytes: number) {
     this.#type = type;
     this.#isJson = isJson;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   /** The large message, for which the handler was given an empty one. */
@@ -28,14 +28,18 @@ export class ReadAhead {
     return this.#message;
   }
 
-  /** Returns what the handler is to parse. Small JSON is checked when it is decoded. @throws {Fault} */
-  async read(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  /**
+   * Reads a large message, and returns the empty one for the handler to parse in its place. Undefined for a small one,
+   * which the handler parses; small JSON is checked when it is decoded.
+   * @throws {Fault}
+   */
+  async read(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer> | undefined> {
     if (!isLarge(bytes.length)) {
       if (!this.#isJson) requireBoundedMessage(this.#type, bytes);
-      return Uint8Array.from(bytes);
+      return undefined;
     }
     this.#message = this.#isJson
-      ? await readJsonMessage(this.#type, bytes, this.#mostBytes)
+      ? await readJsonMessage(this.#type, bytes, this.#maxBytes)
       : await readBinaryMessage(this.#type, bytes);
     return this.#isJson ? EMPTY_JSON : EMPTY_BINARY;
   }

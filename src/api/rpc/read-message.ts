@@ -28,10 +28,10 @@ export async function readBinaryMessage(type: DescMessage, bytes: Uint8Array): P
 
 /**
  * Works on a large message in several turns of the event loop.
- * @param mostBytes size limit of a message.
+ * @param maxBytes size limit of a message.
  * @throws {Fault}
  */
-export async function readJsonMessage(type: DescMessage, bytes: Uint8Array, mostBytes: number): Promise<Message> {
+export async function readJsonMessage(type: DescMessage, bytes: Uint8Array, maxBytes: number): Promise<Message> {
   try {
     return isLarge(bytes.length)
       ? await readLarge(type, bytes)
@@ -39,7 +39,7 @@ export async function readJsonMessage(type: DescMessage, bytes: Uint8Array, most
   } catch (error) {
     if (error instanceof Fault) throw error;
     const refusal = ConnectError.from(error, Code.InvalidArgument);
-    throw faultOf(refusal, mostBytes) ?? malformed("must be a valid message");
+    throw faultOf(refusal, maxBytes) ?? malformed("must be a valid message");
   }
 }
 

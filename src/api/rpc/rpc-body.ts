@@ -43,8 +43,9 @@ export async function* checkedBody(
   const overhead = isFramed ? PREFIX_BYTES : 0;
   const bytes = await collected(raw, memory, signal, messageBytes, overhead);
   if (memory instanceof CompressedBodyMemory && isFramed && !hasCompressedFrame(bytes)) memory.endPlain(bytes.length);
-  if (isFramed) yield await readFrames(bytes, ahead);
-  else yield CONNECT.test(type) && isPlain(header.get("content-encoding")) ? await ahead.read(bytes) : bytes;
+  if (isFramed) return yield await readFrames(bytes, ahead);
+  const isMessage = CONNECT.test(type) && isPlain(header.get("content-encoding"));
+  yield (isMessage ? await ahead.read(bytes) : undefined) ?? bytes;
 }
 
 async function collected(
@@ -64,10 +65,10 @@ async function collected(
   }
 }
 
-/** @param mostBytes limit of this caller, and `messageBytes` the limit of every caller with a key. */
-export function messageTooLarge(mostBytes: number, messageBytes: number): BodyFault {
-  const condition = mostBytes < messageBytes ? " without a key in BT-API-KEY" : "";
-  const detail = `The message must not be larger than ${mostBytes} bytes${condition}.`;
+/** @param maxBytes limit of this caller, and `messageBytes` the limit of every caller with a key. */
+export function messageTooLarge(maxBytes: number, messageBytes: number): BodyFault {
+  const condition = maxBytes < messageBytes ? " without a key in BT-API-KEY" : "";
+  const detail = `The message must not be larger than ${maxBytes} bytes${condition}.`;
   return new BodyFault("too_large", "body_too_large", detail);
 }
 
@@ -78,7 +79,7 @@ async function readFrames(bytes: Buffer, ahead: ReadAhead): Promise<Buffer> {
   for (const { flags, from, to } of framesIn(bytes)) {
     if (flags !== 0 || to > bytes.length) continue;
     const message = await ahead.read(bytes.subarray(from, to));
-    if (message.length === to - from) continue;
+    if (!message) continue;
     const prefix = Buffer.alloc(PREFIX_BYTES);
     prefix.writeUInt32BE(message.length, 1);
     pieces.push(bytes.subarray(start, from - PREFIX_BYTES), prefix, message);

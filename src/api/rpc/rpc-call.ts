@@ -120,7 +120,7 @@ function inflatingCall(call: RpcCall, memory: CallMemory, ahead: ReadAhead): Inf
     end: (bytes) => inflated?.endInflation(bytes),
     async read(message) {
       try {
-        return await ahead.read(message);
+        return (await ahead.read(message)) ?? message;
       } catch (error) {
         throw refusedWith(call, error);
       }

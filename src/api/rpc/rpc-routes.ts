@@ -12,7 +12,6 @@ import {
   type MethodImpl,
 } from "@connectrpc/connect";
 import { Fault } from "../../base/fault.js";
-import { isLarge } from "../../base/yield-to-event-loop.js";
 import type { MethodAdmission } from "../admission/admission.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
 import type { Visits } from "../browser/visits.js";
@@ -117,7 +116,6 @@ const JSON_READ = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true }
  */
 function checkTypes({ input }: DescMethodUnary, bytes: Uint8Array): string {
   const text = checkJsonBytes(bytes);
-  if (isLarge(bytes.length)) return text;
   try {
     readMessageJson(input, text, bytes.length, JSON_READ);
   } catch (error) {

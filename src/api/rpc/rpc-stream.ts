@@ -28,13 +28,13 @@ export function serveStreams(
   { pipelines, draining }: StreamOptions,
   callOf: (context: HandlerContext) => RpcCall,
 ): void {
-  const places = new StreamLimiter();
+  const limiter = new StreamLimiter();
   for (const pipeline of pipelines) {
     const method: DescMethodServerStreaming = pipeline.stream.desc;
     const messages = (request: Message, context: HandlerContext) => {
       const call = callOf(context);
       call.isRead = true;
-      return messagesOf(pipeline, request, context, { call, places, draining });
+      return messagesOf(pipeline, call.ahead?.message ?? request, context, { call, limiter, draining });
     };
     const { messageBytes, timeoutMs } = STREAM_LIMITS;
     router.rpc(method, messages, { readMaxBytes: messageBytes, maxTimeoutMs: timeoutMs });
@@ -43,7 +43,7 @@ export function serveStreams(
 
 interface StreamParts {
   readonly call: RpcCall;
-  readonly places: StreamLimiter;
+  readonly limiter: StreamLimiter;
   readonly draining: AbortSignal;
 }
 
@@ -52,7 +52,7 @@ async function* messagesOf(
   pipeline: StreamPipeline,
   request: Message,
   context: HandlerContext,
-  { call: { admission, observation, raw }, places, draining }: StreamParts,
+  { call: { admission, observation, raw }, limiter, draining }: StreamParts,
 ): AsyncGenerator<Message> {
   if (!admission?.caller || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
   const { traceId } = admission.head;
@@ -63,7 +63,7 @@ async function* messagesOf(
     observation.cancel("canceled");
   };
   try {
-    free = await places.take(admission.caller);
+    free = await limiter.take(admission.caller);
     context.signal.addEventListener("abort", leave, { once: true });
     if (context.signal.aborted) leave();
     const life = AbortSignal.timeout(MIN_LIFE_MS + Math.round(Math.random() * LIFE_SPREAD_MS));

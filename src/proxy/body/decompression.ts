@@ -29,8 +29,8 @@ export function canDecompress(coding: string): boolean {
 }
 
 /**
- * Size that every body may unpack to, and the limit beyond it as a multiple of the body's size. JSON unpacks to 5 to 50
- * times.
+ * Decompressed size that every body may have, and the limit beyond it as a multiple of the compressed size. JSON grows 5
+ * to 50 times.
  */
 const FREE_BYTES = 5 * 1024 * 1024;
 const MAX_RATIO = 100;
@@ -45,8 +45,8 @@ export class Decompression {
   #decoder: Decoder | undefined;
   #failure: Fault | undefined;
   #frames = 0;
-  #packed = 0;
-  #unpacked = 0;
+  #compressedBytes = 0;
+  #decompressedBytes = 0;
 
   /** @param coding see {@link canDecompress}. */
   constructor(coding: string) {
@@ -54,16 +54,16 @@ export class Decompression {
   }
 
   /**
-   * Unpacks a whole chunk.
-   * @throws {Fault} (as a rejection) if it has a reference, does not match its coding, or unpacks to too much.
+   * Decompresses a whole chunk.
+   * @throws {Fault} (as a rejection) if it has a reference, does not match its coding, or decompresses to too much.
    */
   async push(chunk: Buffer): Promise<void> {
-    this.#packed += chunk.length;
-    for (let left = chunk; left.length > 0; ) left = await this.#unpack(left);
+    this.#compressedBytes += chunk.length;
+    for (let left = chunk; left.length > 0; ) left = await this.#decompress(left);
   }
 
   /** Returns the bytes behind a frame that ends here. */
-  async #unpack(bytes: Buffer): Promise<Buffer> {
+  async #decompress(bytes: Buffer): Promise<Buffer> {
     const decoder = this.#decoder ?? this.#start(bytes);
     this.#decoder = decoder;
     const before = decoder.bytesWritten;
@@ -73,12 +73,12 @@ export class Decompression {
   }
 
   /**
-   * Node's decoders ignore what follows the packed data. Only padding with zeros, as of gzip, and further Zstandard frames
+   * Node's decoders ignore what follows the compressed data. Only padding with zeros, as of gzip, and further Zstandard frames
    * (RFC 8878, 3.1) may follow.
    */
   #behind(left: Buffer): Buffer {
     if (left.every((byte) => byte === 0)) return Buffer.alloc(0);
-    if (this.#coding !== "zstd" || this.#frames >= MAX_FRAMES) throw wronglyPacked();
+    if (this.#coding !== "zstd" || this.#frames >= MAX_FRAMES) throw notDecompressible();
     this.#decoder = undefined;
     return left;
   }
@@ -99,15 +99,15 @@ export class Decompression {
     if (!make) throw new Error("this coding is not supported");
     this.#frames += 1;
     return make(first)
-      .on("data", (bytes: Buffer) => this.#look(bytes))
-      .on("error", () => this.#fail(wronglyPacked()));
+      .on("data", (bytes: Buffer) => this.#search(bytes))
+      .on("error", () => this.#fail(notDecompressible()));
   }
 
-  #look(bytes: Buffer): void {
-    this.#unpacked += bytes.length;
+  #search(bytes: Buffer): void {
+    this.#decompressedBytes += bytes.length;
     this.#scanner.push(bytes);
     if (this.#scanner.hasFound) this.#fail(referenceInCompressedBody());
-    if (this.#unpacked > FREE_BYTES + this.#packed * MAX_RATIO) this.#fail(unpacksToTooMuch());
+    if (this.#decompressedBytes > FREE_BYTES + this.#compressedBytes * MAX_RATIO) this.#fail(decompressesToTooMuch());
   }
 
   #fail(fault: Fault): void {
@@ -131,13 +131,13 @@ function settled(stream: Transform, step: (done: () => void) => unknown): Promis
 
 /** The fault of a body with a reference that cannot be replaced. */
 export function referenceInCompressedBody(): Fault {
-  return invalid("body", "must not hold references while it is packed: send it without a Content-Encoding");
+  return invalid("body", "must not hold references while it is compressed: send it without a Content-Encoding");
 }
 
-function wronglyPacked(): Fault {
-  return invalid("body", "must be packed as its Content-Encoding says");
+function notDecompressible(): Fault {
+  return invalid("body", "must be compressed as its Content-Encoding says");
 }
 
-function unpacksToTooMuch(): Fault {
-  return new Fault("body_too_large", `A packed body must not unpack to more than ${MAX_RATIO} times its size.`);
+function decompressesToTooMuch(): Fault {
+  return new Fault("body_too_large", `A compressed body must not decompress to more than ${MAX_RATIO} times its size.`);
 }

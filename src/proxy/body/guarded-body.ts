@@ -47,33 +47,33 @@ export class GuardedBody extends GuardedStream {
 }
 
 /**
- * Guards the rest of a compressed body by its content. A chunk passes once everything that it unpacks to was searched.
+ * Guards the rest of a compressed body by its content. A chunk passes once everything that it decompresses to was searched.
  */
 export class GuardedCompressedBody extends GuardedStream {
-  readonly #unpacking: Decompression;
+  readonly #decompression: Decompression;
 
-  /** @param unpacking has searched the body so far. */
-  constructor(unpacking: Decompression) {
+  /** @param decompression has searched the body so far. */
+  constructor(decompression: Decompression) {
     super();
-    this.#unpacking = unpacking;
+    this.#decompression = decompression;
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    this.#unpacking.push(chunk).then(
+    this.#decompression.push(chunk).then(
       () => done(null, chunk),
       (error: unknown) => this.refuse(faultOf(error), done),
     );
   }
 
   override _flush(done: TransformCallback): void {
-    this.#unpacking.end().then(
+    this.#decompression.end().then(
       () => done(),
       (error: unknown) => this.refuse(faultOf(error), done),
     );
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#unpacking.destroy();
+    this.#decompression.destroy();
     done(error);
   }
 }

@@ -28,21 +28,25 @@ export async function searchCompressed(
   if (others.length > 0 && head.bytes.length > 0) {
     throw invalid(
       "headers.Content-Encoding",
-      "must name one coding at most: a body that is packed twice is not searched",
+      "must name one coding at most: a body that is compressed twice is not searched",
     );
   }
-  return unpackAndSearch(head, coding, isChunked);
+  return decompressAndSearch(head, coding, isChunked);
 }
 
-async function unpackAndSearch({ bytes, rest }: BodyHead, coding: string, isChunked: boolean): Promise<OutgoingBody> {
-  const unpacking = new Decompression(coding);
-  await unpacking.push(bytes);
+async function decompressAndSearch(
+  { bytes, rest }: BodyHead,
+  coding: string,
+  isChunked: boolean,
+): Promise<OutgoingBody> {
+  const decompression = new Decompression(coding);
+  await decompression.push(bytes);
   const known = { headLength: bytes.length, head: () => bytes };
   if (rest) {
-    const guard = new GuardedCompressedBody(unpacking);
+    const guard = new GuardedCompressedBody(decompression);
     return new OutgoingBody({ ...known, rest: { carried: Buffer.alloc(0), stream: rest, guard } });
   }
-  await unpacking.end();
+  await decompression.end();
   return new OutgoingBody({ ...known, isChunked });
 }
 

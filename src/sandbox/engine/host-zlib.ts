@@ -57,11 +57,11 @@ function run(operation: string, parameters: JsonObject, data: Uint8Array): Buffe
   const deflate = deflaters.get(operation);
   if (deflate) return deflate(data, { ...shared(parameters), level: levelOf(parameters, data.length) });
   const inflate = inflaters.get(operation);
-  if (inflate) return inflate(data, { ...shared(parameters), maxOutputLength: mostOutput(parameters) });
+  if (inflate) return inflate(data, { ...shared(parameters), maxOutputLength: maxOutput(parameters) });
   if (operation === "brotliCompress")
     return zlib.brotliCompressSync(data, { params: brotliParameters(parameters, data.length) });
   if (operation === "brotliDecompress")
-    return zlib.brotliDecompressSync(data, { maxOutputLength: mostOutput(parameters) });
+    return zlib.brotliDecompressSync(data, { maxOutputLength: maxOutput(parameters) });
   throw new Error(`Unknown operation ${operation}`);
 }
 
@@ -85,7 +85,7 @@ function levelOf(parameters: JsonObject, bytes: number): number {
 }
 
 /** A bomb of a few bytes may inflate to any size: the limit applies whatever the code requests. */
-function mostOutput(parameters: JsonObject): number {
+function maxOutput(parameters: JsonObject): number {
   return Math.min(optionalWhole(parameters, "maxOutputLength", 1, 2 ** 40) ?? MAX_BYTES, MAX_BYTES);
 }
 

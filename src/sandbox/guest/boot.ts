@@ -40,7 +40,7 @@ export interface Guest {
   readonly namesOf: (name: string) => string;
 }
 
-/** Builds the world for tenants' code. Runs once, before the snapshot: nothing here may be random or secret. */
+/** Builds the guest for tenants' code. Runs once, before the snapshot: nothing here may be random or secret. */
 export default function boot(host: Host): Guest {
   const random = new RandomSource(host);
   const calls = new HostCalls(host);

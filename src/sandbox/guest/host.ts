@@ -1,5 +1,5 @@
 /**
- * The complete interface of the worker for the guest world. Tenants' code has none of these functions: they stay inside
+ * The complete interface of the worker for the guest. Tenants' code has none of these functions: they stay inside
  * the modules of this folder. The worker still treats every argument as hostile.
  */
 export interface Host {

@@ -15,20 +15,20 @@ export interface ThreadTask {
   readonly onEnd: (end: TaskEnd | { readonly kind: "refused" }, waitedMs: number) => void;
 }
 
-interface WaitingOrder {
-  readonly order: ThreadTask;
+interface WaitingTask {
+  readonly threadTask: ThreadTask;
   readonly tenant: string;
   readonly bytes: number;
   readonly since: number;
   readonly timer: NodeJS.Timeout;
 }
 
-/** Assigns orders to threads: at once if one is free for them, otherwise in turns. */
+/** Assigns tasks to threads: at once if one is free for them, otherwise in turns. */
 export class Dispatcher {
   readonly #threads: readonly Thread[];
   readonly #settings: RunnerSettings;
-  readonly #queue: FairQueue<WaitingOrder>;
-  readonly #waiting = new Map<string, WaitingOrder>();
+  readonly #queue: FairQueue<WaitingTask>;
+  readonly #waiting = new Map<string, WaitingTask>();
 
   constructor(threads: readonly Thread[], settings: RunnerSettings) {
     this.#threads = threads;
@@ -40,18 +40,18 @@ export class Dispatcher {
     return this.#queue.size;
   }
 
-  accept(order: ThreadTask): void {
-    const waiting = this.#wait(order);
+  accept(threadTask: ThreadTask): void {
+    const waiting = this.#wait(threadTask);
     if (!this.#queue.add(waiting)) {
       clearTimeout(waiting.timer);
-      order.onEnd({ kind: "refused" }, 0);
+      threadTask.onEnd({ kind: "refused" }, 0);
       return;
     }
-    this.#waiting.set(order.task.requestId, waiting);
+    this.#waiting.set(threadTask.task.requestId, waiting);
     this.#dispatch();
   }
 
-  /** @returns whether the order was still waiting; it will not run then. */
+  /** @returns whether the task was still waiting; it will not run then. */
   withdraw(requestId: string): boolean {
     const waiting = this.#waiting.get(requestId);
     if (waiting === undefined || !this.#queue.remove(waiting)) return false;
@@ -59,17 +59,17 @@ export class Dispatcher {
     return true;
   }
 
-  #wait(order: ThreadTask): WaitingOrder {
-    const { task, tenant } = order;
+  #wait(threadTask: ThreadTask): WaitingTask {
+    const { task, tenant } = threadTask;
     const refuse = () => {
-      if (this.withdraw(task.requestId)) order.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
+      if (this.withdraw(task.requestId)) threadTask.onEnd({ kind: "refused" }, this.#settings.queue.waitMs);
     };
     const isRun = task.kind === "run";
     const bytes = task.code.length + (isRun ? task.args.length : 0);
     // Compilations take turns of their own: one that waits for a free thread does not delay runs that could share one.
     const turns = isRun ? tenant : `compile ${tenant}`;
     return {
-      order,
+      threadTask,
       tenant: turns,
       bytes,
       since: performance.now(),
@@ -77,14 +77,14 @@ export class Dispatcher {
     };
   }
 
-  #leave(waiting: WaitingOrder): void {
+  #leave(waiting: WaitingTask): void {
     clearTimeout(waiting.timer);
-    this.#waiting.delete(waiting.order.task.requestId);
+    this.#waiting.delete(waiting.threadTask.task.requestId);
   }
 
   #dispatch(): void {
     this.#queue.drain((waiting) => {
-      const { task, tenant } = waiting.order;
+      const { task, tenant } = waiting.threadTask;
       const thread =
         task.kind === "run"
           ? chooseThread(this.#threads, tenant, task.key, this.#settings.callsPerThread)
@@ -97,10 +97,10 @@ export class Dispatcher {
     this.#keepSpare();
   }
 
-  async #run(thread: Thread, { order, since }: WaitingOrder): Promise<void> {
+  async #run(thread: Thread, { threadTask, since }: WaitingTask): Promise<void> {
     const waitedMs = Math.round(performance.now() - since);
-    const end = await thread.run(order.task, order.tenant, order.allowedMs);
-    order.onEnd(end, waitedMs);
+    const end = await thread.run(threadTask.task, threadTask.tenant, threadTask.allowedMs);
+    threadTask.onEnd(end, waitedMs);
     this.#dispatch();
   }
 

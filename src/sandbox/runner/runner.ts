@@ -1,7 +1,7 @@
 import type { GuestImage } from "../engine/quickjs/guest-image.js";
 import { type Frame, FrameKind, readParts } from "../wire/frame.js";
 import type { FrameSocket } from "../wire/frame-socket.js";
-import type { CompileOrder, RunnerHealth, RunOrder } from "../wire/orders.js";
+import type { CompileHeader, RunHeader, RunnerHealth } from "../wire/messages.js";
 import type { WorkerReport } from "../worker/task.js";
 import { Dispatcher, type ThreadTask } from "./dispatcher.js";
 import type { RunnerSettings } from "./settings.js";
@@ -22,14 +22,14 @@ export class Runner {
   /** The cancellation flag of each run. */
   readonly #cancelled = new Map<string, Int32Array>();
 
-  constructor(settings: RunnerSettings, world: GuestImage, workerFile: string) {
+  constructor(settings: RunnerSettings, image: GuestImage, workerFile: string) {
     this.#settings = settings;
     const hooks = {
       onHostCall: (requestId: string, number: number, payload: Uint8Array) =>
         this.#callers.get(requestId)?.send(FrameKind.hostCall, requestId, payload, number),
       onStuck: () => process.kill(process.pid, "SIGKILL"),
     };
-    const worker = { world, instances: settings.instances };
+    const worker = { image, instances: settings.instances };
     this.#threads = Array.from(
       { length: settings.threads },
       () => new Thread(workerFile, worker, settings.kill, hooks),
@@ -66,7 +66,7 @@ export class Runner {
 
   #run(from: FrameSocket, requestId: string, payload: Buffer): void {
     const { first, second } = readParts(payload);
-    const { tenant, key, code, hasApplication, limits }: RunOrder = JSON.parse(first.toString("utf8"));
+    const { tenant, key, code, hasApplication, limits }: RunHeader = JSON.parse(first.toString("utf8"));
     const cancelled = new Int32Array(new SharedArrayBuffer(4));
     this.#cancelled.set(requestId, cancelled);
     const args = new Uint8Array(second);
@@ -79,7 +79,7 @@ export class Runner {
   }
 
   #compile(from: FrameSocket, requestId: string, payload: Buffer): void {
-    const { tenant, code }: CompileOrder = JSON.parse(payload.toString("utf8"));
+    const { tenant, code }: CompileHeader = JSON.parse(payload.toString("utf8"));
     const allowedMs = this.#settings.compileMs + this.#settings.kill.graceMs;
     this.#accept(from, {
       task: { kind: "compile", requestId, code, withinMs: this.#settings.compileMs },
@@ -88,11 +88,11 @@ export class Runner {
     });
   }
 
-  #accept(from: FrameSocket, order: Omit<ThreadTask, "onEnd">): void {
-    const { requestId } = order.task;
+  #accept(from: FrameSocket, threadTask: Omit<ThreadTask, "onEnd">): void {
+    const { requestId } = threadTask.task;
     this.#callers.set(requestId, from);
     this.#dispatcher.accept({
-      ...order,
+      ...threadTask,
       onEnd: (end, waitedMs) => {
         this.#drop(requestId);
         this.#report(from, requestId, end, waitedMs);

@@ -5,7 +5,7 @@
 export const FrameKind = {
   /** Service to runner, once: the runner's settings as JSON. */
   configure: 1,
-  /** Service to runner: a run. Payload: two parts, its order and its arguments. */
+  /** Service to runner: a run. Payload: two parts, its header and its arguments. */
   run: 2,
   /** Service to runner: the answer to the host call of this number. */
   hostReply: 3,

@@ -62,12 +62,12 @@ const MAX_ENTRIES = 1_000;
 
 /**
  * Reads a result frame: the report, and the value as JSON in bytes of its own.
- * @param mostValues limit of values in it.
+ * @param maxValues limit of values in it.
  * @throws ProtocolError for an invalid report.
  */
-export function readReport(reportBytes: Buffer, valueBytes: Buffer, mostValues = MAX_RESULT_VALUES): RunReport {
+export function readReport(reportBytes: Buffer, valueBytes: Buffer, maxValues = MAX_RESULT_VALUES): RunReport {
   const report = object(parseJson(reportBytes));
-  const readValue = () => parseJson(valueBytes, { depth: MAX_LEVELS, values: mostValues, names: MAX_NAMES });
+  const readValue = () => parseJson(valueBytes, { depth: MAX_LEVELS, values: maxValues, names: MAX_NAMES });
   return {
     outcome: readOutcome(report, readValue),
     cold: report.cold === true,

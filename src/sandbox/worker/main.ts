@@ -7,8 +7,8 @@ import { serve } from "./serve.js";
 import type { WorkerReport, WorkerSettings, WorkerTask } from "./task.js";
 import { WarmInstances } from "./warm-instances.js";
 
-const { world, instances }: WorkerSettings = workerData;
-const engine = new QuickJsEngine(world);
+const { image, instances }: WorkerSettings = workerData;
+const engine = new QuickJsEngine(image);
 const link = new HostLink();
 const warm = new WarmInstances(instances, () => performance.now());
 setInterval(() => warm.sweep(), Math.min(instances.idleMs, 30_000)).unref();

@@ -5,7 +5,7 @@ import type { CompileProblem, ConsoleLine, RunFailure, RunUsage } from "../run.j
 
 /** The start settings of every thread. */
 export interface WorkerSettings {
-  readonly world: GuestImage;
+  readonly image: GuestImage;
   readonly instances: InstanceLimits;
 }
 

@@ -1,5 +1,6 @@
+import { MINUTE_MS } from "../../base/clock.js";
 import type { Uuid } from "../../base/ids.js";
-import { MINUTE_MS, scheduleDue } from "../jobs/due.js";
+import { scheduleDue } from "../jobs/due.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { inet, text, uuid } from "../statements/parameter.js";
 import type { Transaction } from "../transactions/transaction.js";

@@ -147,8 +147,8 @@ export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, L
   table: "audit_logs",
   kind: "read",
   sortKey: () => "",
-  queries: (sql, tenantId, stretches) =>
-    stretches.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
+  queries: (sql, tenantId, ranges) =>
+    ranges.map(({ by: { entityType, isRefused, ...by }, from, until, after, rows }) => {
       return sql`
         select l.created_at as "createdAt", l.id from audit_logs l
         where l.tenant_id = ${tenantId} ${conditionsOf(sql, { ...by, from, until })}

@@ -3,7 +3,7 @@ import type { DatabaseAddress, Sql } from "../postgres/connect.js";
 import { connectOnce } from "../postgres/one-connection.js";
 import type { AnchorRow } from "./audit-anchors.js";
 import { HEAD_COLUMNS, type HeadRow, SEAL_COLUMNS, type SealRow } from "./audit-seals.js";
-import { type RawLogRow, rawLogText, type Timeline } from "./raw-log.js";
+import { type RawLogRow, rawLogText, type SealedGroup } from "./raw-log.js";
 
 /** Rows per trip. 10,000 took as long and held more memory. */
 const PAGE = 2_000;
@@ -22,7 +22,7 @@ export interface LogSnapshot {
   /** Pages of the chain's entries, in chain order: all, or those with these numbers. */
   seals(numbers?: Pick<EntryNumbers, "first" | "last">): AsyncGenerator<readonly SealRow[]>;
   /** Pages of rows, oldest first: all rows, or those that an entry has set aside; from a time on, if it is given. */
-  rows(strand: Timeline, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
+  rows(group: SealedGroup, from?: Date): AsyncGenerator<readonly RawLogRow[]>;
   /** Entries with these numbers that time stamps cover. */
   anchors(numbers: Pick<EntryNumbers, "first" | "last">): Promise<readonly AnchorRow[]>;
   /** The entries of a range of time. */
@@ -79,7 +79,7 @@ export async function openLogSnapshot(
     ...{ head, setBacks, sealedRows: sum?.rows ?? 0, takenAt: sum?.now ?? new Date(0) },
     closedUntil: closing?.until ?? undefined,
     seals: (numbers = { first: 0, last: Number.MAX_SAFE_INTEGER }) => sealPages(sql, tenantId, numbers),
-    rows: (strand, from) => rowPages(sql, tenantId, strand, from),
+    rows: (group, from) => rowPages(sql, tenantId, group, from),
     anchors: ({ first, last }) => sql<AnchorRow[]>`
       select number, stamp_id, proof from audit_anchors
       where tenant_id = ${tenantId} and number >= ${first} and number <= ${last} order by number`,
@@ -108,12 +108,12 @@ async function* sealPages(
 async function* rowPages(
   sql: Sql,
   tenantId: TenantId,
-  strand: Timeline,
+  group: SealedGroup,
   from: Date | undefined,
 ): AsyncGenerator<readonly RawLogRow[]> {
   let page: readonly RawLogRow[] = [];
   do {
-    const range = { strand, from, until: undefined, after: page.at(-1), limit: PAGE };
+    const range = { group, from, until: undefined, after: page.at(-1), limit: PAGE };
     const { text, values } = rawLogText(tenantId, range);
     page = await sql.unsafe<RawLogRow[]>(text, values);
     yield page;

@@ -47,12 +47,12 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
           tenant_id, created_at, id, entity_type, entity_id, operation, message, outcome, transform, ${request}
         )
         select :tenant, :now, log_id, type, id, 'read', case type ${message} end, 'allowed', transform, ${request}
-        from found where sealed_bytes <= most_bytes
+        from found where sealed_bytes <= max_bytes
       )
       select ${SIZED_COLUMNS} from found`,
     parameters: {
       id: text(({ id }) => id),
-      most_bytes: integer(({ mostBytes }) => mostBytes),
+      max_bytes: integer(({ maxBytes }) => maxBytes),
       log_id: uuid(({ logId }) => logId),
       transform: text(({ transform }) => transform),
       ...LOGGED_REQUEST,

@@ -28,10 +28,10 @@ export interface RawLogRow {
 }
 
 /** Selects rows without a mark, rows of one mark, or all rows. */
-export type Timeline = "main" | number | "all";
+export type SealedGroup = "main" | number | "all";
 
 export interface RawLogRange {
-  readonly strand: Timeline;
+  readonly group: SealedGroup;
   readonly from: Date | undefined;
   /** created_at less than this. Absent: no limit. */
   readonly until: Date | undefined;
@@ -62,12 +62,12 @@ export function exceedsLayout(row: RawLogRow, version: DigestVersion): boolean {
 }
 
 /** A query text and its parameters, for any client. */
-export function rawLogText(tenantId: string, { strand, from, until, after, limit }: RawLogRange) {
+export function rawLogText(tenantId: string, { group, from, until, after, limit }: RawLogRange) {
   const values: (string | number | Date)[] = [tenantId, limit];
   const behind = (value: string | number | Date) => `$${values.push(value)}`;
   const conditions = [
     "tenant_id = $1::uuid",
-    ...strandCondition(strand, behind),
+    ...groupCondition(group, behind),
     ...(from ? [`created_at >= ${behind(from)}`] : []),
     ...(until ? [`created_at < ${behind(until)}`] : []),
     ...(after
@@ -85,9 +85,9 @@ export function rawLogText(tenantId: string, { strand, from, until, after, limit
   return { text, values };
 }
 
-function strandCondition(strand: Timeline, behind: (value: number) => string): readonly string[] {
-  if (strand === "all") return [];
-  return [strand === "main" ? "set_aside is null" : `set_aside = ${behind(strand)}::bigint`];
+function groupCondition(group: SealedGroup, behind: (value: number) => string): readonly string[] {
+  if (group === "all") return [];
+  return [group === "main" ? "set_aside is null" : `set_aside = ${behind(group)}::bigint`];
 }
 
 /** Log rows in the form that is digested, oldest first. */

@@ -123,8 +123,8 @@ export async function stopDatabase({ server, connection, session }: RunningDatab
 }
 
 /**
- * Another process that serves from this PostgreSQL, by its session. If its lock on the data directory is free, somebody
- * has deleted the lock files.
+ * Another process that serves from this PostgreSQL, by its session. If its lock on the data directory is free, its
+ * lock files were deleted.
  */
 export async function servingProcess({ session }: RunningDatabase): Promise<number | undefined> {
   const rows = await session<{ name: string }[]>`

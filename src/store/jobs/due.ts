@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
 import type { Sql } from "../postgres/connect.js";
 import { boundWrite } from "../statements/bound-statement.js";
@@ -45,8 +46,6 @@ export interface Due {
   readonly kind: DueKind;
   readonly at: Date;
 }
-
-export const MINUTE_MS = 60_000;
 
 const NOTE_DUE = boundWrite<Due>({
   table: "due",

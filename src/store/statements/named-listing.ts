@@ -18,7 +18,7 @@ export interface NamedRow extends NameColumns {
 export interface NameRange {
   /** If not empty, lists only these. */
   readonly ids: readonly Uuid[];
-  /** The last row of the previous stretch. */
+  /** The last row of the previous range. */
   readonly after: NamedRow | undefined;
 }
 
@@ -31,8 +31,8 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", 
     table,
     kind: "read",
     sortKey: () => "",
-    queries: (sql, tenantId, stretches) =>
-      stretches.map(({ ids, after }) => {
+    queries: (sql, tenantId, ranges) =>
+      ranges.map(({ ids, after }) => {
         const wanted = sql`
           ${ids.length > 0 ? sql`and id = any(${[...ids]}::uuid[])` : sql``}
           ${after ? sql`and (created_at, id) < (${after.position}::text::timestamptz, ${after.id})` : sql``}`;

@@ -37,7 +37,10 @@ export interface WriteDefinition<Input> extends Shared<Input> {
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }
 
-/** A statement with an answer for each input. Use a bound one for new code: see bound-statement.ts. */
+/**
+ * A statement with an answer for each input. For one row or a list of rows use row-statements.ts. A statement of a frequent
+ * call is bound (bound-statement.ts): its text is made once, and the inputs of several requests share an execution.
+ */
 export function defineStatement<Input, Output, Row>(
   definition: StatementDefinition<Input, Output, Row>,
 ): Statement<Input, Output> {

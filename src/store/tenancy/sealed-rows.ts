@@ -119,7 +119,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   },
 ];
 
-/** A stretch of a table in key order. Keys are in PostgreSQL's text form. */
+/** A range of a table in key order. Keys are in PostgreSQL's text form. */
 export interface KeyRange {
   readonly after: string | undefined;
   /** Inclusive. Absent: to the end. */
@@ -144,9 +144,9 @@ export interface Resealed {
 
 /** The statements on the sealed rows of one table. */
 export interface SealedRowStatements {
-  /** The key of the last row of the next stretch with this many rows. Null: fewer are left. */
+  /** The key of the last row of the next range with this many rows. Null: fewer are left. */
   readonly endOf: Statement<{ readonly after: string | undefined; readonly rows: number }, string | null>;
-  /** The rows of a stretch with a value that is not sealed under the current key. */
+  /** The rows of a range with a value that is not sealed under the current key. */
   readonly stale: Statement<KeyRange & { readonly current: CurrentVersions }, readonly SealedRow[]>;
   /** The number of those rows. */
   readonly countStale: Statement<KeyRange & { readonly current: CurrentVersions }, number>;

@@ -24,7 +24,7 @@ export function isLargeToken(found: object): found is LargeToken {
 /** A token to read, if its sealed columns have at most this many bytes. */
 export interface BoundedRead {
   readonly id: string;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /**
@@ -42,16 +42,16 @@ const FOUND_COLUMNS = `
 
 /** The columns of {@link readSizedRow}, from {@link wantedTokens}. */
 export const SIZED_COLUMNS = `
-  id, type, case when sealed_bytes <= most_bytes then data else '' end,
-  case when sealed_bytes <= most_bytes then attributes end, containers, fingerprint, dedupe_key, expires_at,
+  id, type, case when sealed_bytes <= max_bytes then data else '' end,
+  case when sealed_bytes <= max_bytes then attributes end, containers, fingerprint, dedupe_key, expires_at,
   expires_at_text, revision, active_month, created_by, created_at, modified_by, modified_at, cvc, sealed_bytes`;
 
 /**
- * Selects unexpired tokens for inputs with `id`, `most_bytes` and other columns. Looks up each id separately: PostgreSQL
+ * Selects unexpired tokens for inputs with `id`, `max_bytes` and other columns. Looks up each id separately: PostgreSQL
  * estimates an array of ids at ten rows, and plans it again at each execution.
  */
 export function wantedTokens(others: readonly string[] = []): string {
-  const added = ["most_bytes", ...others];
+  const added = ["max_bytes", ...others];
   const wanted = ["id", ...added];
   return `
     select ${FOUND_COLUMNS}, ${added.map((name) => `wanted.${name}`).join(", ")}
@@ -72,8 +72,8 @@ export function readSizedRow(column: Columns): SizedRow {
   return { row, sealedBytes: column.integer() };
 }
 
-function sized({ row, sealedBytes }: SizedRow, mostBytes: number): TokenRowWithCvc | LargeToken {
-  if (sealedBytes <= mostBytes) return row;
+function sized({ row, sealedBytes }: SizedRow, maxBytes: number): TokenRowWithCvc | LargeToken {
+  if (sealedBytes <= maxBytes) return row;
   const { data: _, attributes: __, cvc: ___, ...head } = row;
   return { ...head, sealedBytes };
 }
@@ -88,9 +88,9 @@ export function bySize(
     const { row } = one;
     if (row.data.length > 0 || !found.has(row.id)) found.set(row.id, one);
   }
-  return reads.map(({ id, mostBytes }) => {
+  return reads.map(({ id, maxBytes }) => {
     const one = found.get(id);
-    return one && sized(one, mostBytes);
+    return one && sized(one, maxBytes);
   });
 }
 
@@ -99,7 +99,7 @@ const FIND_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefi
   position: "first",
   kind: "read",
   sql: `select ${SIZED_COLUMNS} from (${wantedTokens()}) found`,
-  parameters: { id: text(({ id }) => id), most_bytes: integer(({ mostBytes }) => mostBytes) },
+  parameters: { id: text(({ id }) => id), max_bytes: integer(({ maxBytes }) => maxBytes) },
   sortKey: ({ id }) => id,
   row: readSizedRow,
   answers: bySize,
@@ -115,19 +115,19 @@ export function findBoundedToken(
 
 /** Finds an unexpired token by its id without reading its value. */
 export function findTokenHead(tx: Transaction, id: string): Promise<TokenHead | undefined> {
-  return tx.query(FIND_TOKEN, { id, mostBytes: 0 });
+  return tx.query(FIND_TOKEN, { id, maxBytes: 0 });
 }
 
 /** Finds an unexpired token by its id. Reserves memory before it reads a large one. @throws {MemoryNeeded} */
 export async function findToken(tx: Transaction, id: string): Promise<TokenRowWithCvc | undefined> {
-  return wholeToken(tx, await tx.query(FIND_TOKEN, { id, mostBytes: SMALL_TOKEN_BYTES }));
+  return wholeToken(tx, await tx.query(FIND_TOKEN, { id, maxBytes: SMALL_TOKEN_BYTES }));
 }
 
 const lockBounded = lockedRead("tokens", { id: text(({ id }: BoundedRead) => id) }, FIND_TOKEN);
 
 /** The same, and locks its row until the transaction ends. */
 export async function lockToken(tx: OrdinaryTransaction, id: string): Promise<TokenRowWithCvc | undefined> {
-  return wholeToken(tx, await lockBounded(tx, { id, mostBytes: SMALL_TOKEN_BYTES }));
+  return wholeToken(tx, await lockBounded(tx, { id, maxBytes: SMALL_TOKEN_BYTES }));
 }
 
 async function wholeToken(
@@ -137,15 +137,15 @@ async function wholeToken(
   let token = found;
   // It may grow between two reads.
   while (token && isLargeToken(token)) {
-    const { id, sealedBytes: mostBytes } = token;
-    tx.reserve(mostBytes);
-    token = await tx.query(FIND_TOKEN, { id, mostBytes });
+    const { id, sealedBytes: maxBytes } = token;
+    tx.reserve(maxBytes);
+    token = await tx.query(FIND_TOKEN, { id, maxBytes });
   }
   return token;
 }
 
 interface BoundedClaim extends TokenClaim {
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 const FIND_CONFLICTING_TOKENS = boundQuery<BoundedClaim, readonly (TokenRowWithCvc | LargeToken)[], SizedRow>({
@@ -154,17 +154,17 @@ const FIND_CONFLICTING_TOKENS = boundQuery<BoundedClaim, readonly (TokenRowWithC
   kind: "read",
   sql: `
     select ${SIZED_COLUMNS} from (
-      select ${FOUND_COLUMNS}, :most_bytes as most_bytes
+      select ${FOUND_COLUMNS}, :max_bytes as max_bytes
       from tokens t where t.tenant_id = :tenant and (t.id = :id or t.dedupe_key = :dedupe_key)
     ) found`,
   parameters: {
     id: text(({ id }) => id),
     dedupe_key: bytes(({ dedupeKey }) => dedupeKey),
-    most_bytes: integer(({ mostBytes }) => mostBytes),
+    max_bytes: integer(({ maxBytes }) => maxBytes),
   },
   sortKey: ({ id }) => id,
   row: readSizedRow,
-  answers: (rows, claims) => rows.map((found, index) => found.map((one) => sized(one, claims[index]?.mostBytes ?? 0))),
+  answers: (rows, claims) => rows.map((found, index) => found.map((one) => sized(one, claims[index]?.maxBytes ?? 0))),
 });
 
 /**
@@ -172,19 +172,19 @@ const FIND_CONFLICTING_TOKENS = boundQuery<BoundedClaim, readonly (TokenRowWithC
  * @throws {MemoryNeeded}
  */
 export async function findConflictingTokens(tx: Transaction, claim: TokenClaim): Promise<readonly TokenRowWithCvc[]> {
-  let mostBytes = SMALL_TOKEN_BYTES;
+  let maxBytes = SMALL_TOKEN_BYTES;
   for (;;) {
-    const found = await tx.query(FIND_CONFLICTING_TOKENS, { ...claim, mostBytes });
+    const found = await tx.query(FIND_CONFLICTING_TOKENS, { ...claim, maxBytes });
     const large = found.filter(isLargeToken);
     if (large.length === 0) return found.flatMap((token) => (isLargeToken(token) ? [] : token));
     for (const { sealedBytes } of large) tx.reserve(sealedBytes);
-    mostBytes = Math.max(...large.map(({ sealedBytes }) => sealedBytes));
+    maxBytes = Math.max(...large.map(({ sealedBytes }) => sealedBytes));
   }
 }
 
 interface ExpiredBatch {
   readonly limit: number;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 const LIST_EXPIRED_TOKENS = boundQuery<ExpiredBatch, readonly (TokenRowWithCvc | LargeToken)[], SizedRow>({
@@ -192,19 +192,18 @@ const LIST_EXPIRED_TOKENS = boundQuery<ExpiredBatch, readonly (TokenRowWithCvc |
   kind: "read",
   sql: `
     select ${SIZED_COLUMNS} from (
-      select ${FOUND_COLUMNS}, :most_bytes as most_bytes
+      select ${FOUND_COLUMNS}, :max_bytes as max_bytes
       from tokens t where t.tenant_id = :tenant and t.expires_at <= :now order by t.expires_at limit :limit
     ) found`,
-  parameters: { limit: integer(({ limit }) => limit), most_bytes: integer(({ mostBytes }) => mostBytes) },
+  parameters: { limit: integer(({ limit }) => limit), max_bytes: integer(({ maxBytes }) => maxBytes) },
   sortKey: () => "",
   row: readSizedRow,
-  answers: (rows, batches) =>
-    rows.map((found, index) => found.map((one) => sized(one, batches[index]?.mostBytes ?? 0))),
+  answers: (rows, batches) => rows.map((found, index) => found.map((one) => sized(one, batches[index]?.maxBytes ?? 0))),
 });
 
 /** Expired tokens, longest expired first. Large ones are not read. */
 export function listExpiredTokens(tx: Transaction, limit: number): Promise<readonly (TokenRowWithCvc | LargeToken)[]> {
-  return tx.query(LIST_EXPIRED_TOKENS, { limit, mostBytes: SMALL_TOKEN_BYTES });
+  return tx.query(LIST_EXPIRED_TOKENS, { limit, maxBytes: SMALL_TOKEN_BYTES });
 }
 
 const READ_EXPIRED_TOKEN = boundQuery<string, TokenRow | undefined, TokenRow>({

@@ -2,7 +2,7 @@ import { Fault } from "../../base/fault.js";
 
 const MB = 1024 * 1024;
 
-/** Most stored bytes of the large values that one transaction of a request reads: three of the largest tokens. */
+/** Maximum stored bytes of the large values that one transaction of a request reads: three of the largest tokens. */
 export const MAX_READ_BYTES = 16 * MB;
 
 /** The memory that a request may use for the stored values that it reads. */

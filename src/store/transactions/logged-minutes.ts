@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
+import { MINUTE_MS } from "../../base/clock.js";
 import type { TenantId } from "../../base/ids.js";
-
-const MINUTE_MS = 60_000;
 
 /**
  * The last minute of each tenant for which this process has noted log rows. The minute need not be noted again, which

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /**
- * The format of an unpacked (gzip) export: a header line, sections, and an end line. Lines are JSON. A section is a
+ * The format of a decompressed (gzip) export: a header line, sections, and an end line. Lines are JSON. A section is a
  * line that names a table and its columns, rows in the text format of PostgreSQL's COPY, and a line `\.`, which no row
  * equals. The end has an HMAC-SHA-256 over all bytes before it, under a key that the root key wraps.
  */

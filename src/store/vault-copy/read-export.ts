@@ -6,8 +6,8 @@ import { codeOf } from "../postgres/database-error.js";
 import { quoteName } from "../postgres/roles.js";
 import { setRootKeyThreshold } from "../tenancy/root-keys.js";
 import { copyIn } from "./copy-streams.js";
+import type { ExportReader } from "./export-reader.js";
 import { damaged, ExportFileError, readLine, SECTION_END, type SectionLine } from "./format.js";
-import type { Unpacked } from "./unpacked.js";
 
 /**
  * Imports everything after the header of an export into an empty database, or nothing.
@@ -19,7 +19,7 @@ import type { Unpacked } from "./unpacked.js";
  */
 export async function importSections(
   sql: Sql,
-  unpacked: Unpacked,
+  reader: ExportReader,
   mac: Hmac,
   split: ReadonlyMap<string, number>,
 ): Promise<void> {
@@ -36,14 +36,14 @@ export async function importSections(
     // A server that ran on the empty database has recorded its start. The file brings the vault's own log and keys.
     for (const { name } of guarded) await sql`delete from ${sql(name)} where tenant_id = ${VAULT_TENANT_ID}`;
     for (;;) {
-      const text = await unpacked.line();
+      const text = await reader.line();
       const line = readLine(text.toString());
       if ("mac" in line) {
-        await requireWhole(unpacked, line.mac, mac);
+        await requireWhole(reader, line.mac, mac);
         break;
       }
       mac.update(text);
-      await fill(sql, tables, line, unpacked, mac);
+      await fill(sql, tables, line, reader, mac);
     }
     for (const [id, threshold] of split) await setRootKeyThreshold(sql, id, threshold);
     for (const { name } of guarded) await sql.unsafe(`alter table ${quoteName(name)} force row level security`);
@@ -66,14 +66,14 @@ async function fill(
   sql: Sql,
   tables: readonly StoredTable[],
   { table, columns }: SectionLine,
-  unpacked: Unpacked,
+  reader: ExportReader,
   mac: Hmac,
 ): Promise<void> {
   const known = tables.find(({ name }) => name === table);
   if (!known || columns.some((column) => !known.columns.includes(column))) throw damaged();
   const into = `${quoteName(table)} (${columns.map(quoteName).join(", ")})`;
   try {
-    await copyIn(sql, into, authenticated(unpacked, mac));
+    await copyIn(sql, into, authenticated(reader, mac));
   } catch (error) {
     throw isAboutData(error) ? damaged() : error;
   }
@@ -87,16 +87,16 @@ function isAboutData(error: unknown): boolean {
   return /^(?:22|23)\w{3}$|^25P02$/.test(codeOf(error));
 }
 
-async function* authenticated(unpacked: Unpacked, mac: Hmac): AsyncGenerator<Buffer> {
-  for await (const rows of unpacked.rows()) {
+async function* authenticated(reader: ExportReader, mac: Hmac): AsyncGenerator<Buffer> {
+  for await (const rows of reader.rows()) {
     mac.update(rows);
     yield rows;
   }
 }
 
-async function requireWhole(unpacked: Unpacked, given: string, mac: Hmac): Promise<void> {
+async function requireWhole(reader: ExportReader, given: string, mac: Hmac): Promise<void> {
   const expected = mac.digest();
   const found = Buffer.from(given, "hex");
   const fits = found.length === expected.length && timingSafeEqual(found, expected);
-  if (!fits || !(await unpacked.isAtEnd())) throw damaged();
+  if (!fits || !(await reader.isAtEnd())) throw damaged();
 }

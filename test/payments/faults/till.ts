@@ -70,7 +70,8 @@ export class Till {
 
   /** What `PATCH /tokens/{id}` does. */
   async patch(tokenId: string, patch: TokenPatch): Promise<void> {
-    await this.#payer.run((tx) => updateToken(tx, this.#caller, this.#keys, tokenId, patch));
+    const sizes = { bodyBytes: 1_000, maxBytes: 1_000_000 };
+    await this.#payer.run((tx) => updateToken(tx, this.#caller, this.#keys, tokenId, patch, sizes));
   }
 
   /** What `DELETE /tokens/{id}` does. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Json } from "../../../src/base/json.js";
 import { ProtocolError } from "../../../src/sandbox/wire/frame.js";
 import { readHostCall } from "../../../src/sandbox/wire/host-call.js";
-import { readHealth } from "../../../src/sandbox/wire/orders.js";
+import { readHealth } from "../../../src/sandbox/wire/messages.js";
 import { readCompileReport, readReport } from "../../../src/sandbox/wire/report.js";
 
 /** The runner is not trusted: only these readers separate it from the service. */

@@ -12,13 +12,13 @@ export class CallHead implements RequestHead {
   readonly traceId: string;
   readonly #request: ArrivedRequest;
   readonly #visits: Visits;
-  readonly #end: CallAbort;
+  readonly #abort: CallAbort;
 
-  constructor(request: ArrivedRequest, traceId: string, visits: Visits, end: CallAbort) {
+  constructor(request: ArrivedRequest, traceId: string, visits: Visits, abort: CallAbort) {
     this.traceId = traceId;
     this.#request = request;
     this.#visits = visits;
-    this.#end = end;
+    this.#abort = abort;
   }
 
   header(name: string): string | undefined {
@@ -26,7 +26,7 @@ export class CallHead implements RequestHead {
   }
 
   get signal(): AbortSignal {
-    return this.#end.signal;
+    return this.#abort.signal;
   }
 
   get memory(): RequestMemory {

@@ -9,8 +9,8 @@ import type { UnaryWire } from "./wire.js";
 const call = {
   timeoutHeader: "connect-timeout-ms",
   timeoutOf: (header: string) => (/^\d{1,10}$/.test(header) ? Number(header) : undefined),
-  mostBodyBytes: (messageBytes: number) => messageBytes,
-  mostMessageBytes: (bodyBytes: number) => bodyBytes,
+  maxBodyBytes: (messageBytes: number) => messageBytes,
+  maxMessageBytes: (bodyBytes: number) => bodyBytes,
   refuse(response: WholeResponse, error: ConnectError) {
     for (const [name, value] of error.metadata) response.setHeader(name, value);
     send(response, codeToHttpStatus(error.code), "application/json", errorToJsonBytes(error, undefined));

@@ -7,7 +7,7 @@ import { Fault } from "../../../base/fault.js";
 import type { ArrivedRequest } from "../../connection/exchange.js";
 import { malformed } from "../../messages/json-text.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../framing.js";
-import { fromBase64, mostBase64Bytes } from "../grpc-web-text.js";
+import { fromBase64, maxBase64Bytes } from "../grpc-web-text.js";
 import { readBinaryMessage } from "../read-message.js";
 import type { UnaryWire } from "./wire.js";
 
@@ -20,9 +20,9 @@ const request = (trailerFlag: number) => ({
     const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
     return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
   },
-  mostBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
-  mostMessageBytes: (bodyBytes: number) => bodyBytes - PREFIX_BYTES,
-  read: (type: DescMessage, body: Buffer, mostBytes: number) => readOnly(type, body, mostBytes, trailerFlag),
+  maxBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
+  maxMessageBytes: (bodyBytes: number) => bodyBytes - PREFIX_BYTES,
+  read: (type: DescMessage, body: Buffer, maxBytes: number) => readOnly(type, body, maxBytes, trailerFlag),
 });
 
 const GRPC: UnaryWire = {
@@ -58,9 +58,9 @@ const GRPC_WEB: UnaryWire = {
 /** The same as base64, for browsers that read only text. It is the default of Google's client for the web. */
 const GRPC_WEB_TEXT: UnaryWire = {
   ...GRPC_WEB,
-  mostBodyBytes: (messageBytes) => mostBase64Bytes(GRPC_WEB.mostBodyBytes(messageBytes)),
-  mostMessageBytes: (bodyBytes) => GRPC_WEB.mostMessageBytes(3 * Math.floor(bodyBytes / 4)),
-  read: (type, body, mostBytes) => GRPC_WEB.read(type, fromBase64(body), mostBytes),
+  maxBodyBytes: (messageBytes) => maxBase64Bytes(GRPC_WEB.maxBodyBytes(messageBytes)),
+  maxMessageBytes: (bodyBytes) => GRPC_WEB.maxMessageBytes(3 * Math.floor(bodyBytes / 4)),
+  read: (type, body, maxBytes) => GRPC_WEB.read(type, fromBase64(body), maxBytes),
   answer(response, type, message) {
     response.setHeader("content-type", "application/grpc-web-text+proto");
     response.end(webAnswer(type, message).toString("base64"));
@@ -104,10 +104,10 @@ export function grpcWireOf({ headers, httpVersionMajor }: ArrivedRequest): Unary
  * The message of a body with exactly one. Of several problems it reports the first.
  * @param trailerFlag marks frames without a message. Zero if the protocol has no such frames.
  */
-async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trailerFlag: number): Promise<Message> {
-  if (isOneMessage(body, mostBytes)) return readBinaryMessage(type, body.subarray(PREFIX_BYTES));
+async function readOnly(type: DescMessage, body: Buffer, maxBytes: number, trailerFlag: number): Promise<Message> {
+  if (isOneMessage(body, maxBytes)) return readBinaryMessage(type, body.subarray(PREFIX_BYTES));
   const messages: Message[] = [];
-  for (const { flags, data } of framesIn(body, mostBytes)) {
+  for (const { flags, data } of framesIn(body, maxBytes)) {
     // Compressed, although no compression was negotiated.
     if (flags & COMPRESSED) throw malformed("must be a valid message");
     if (flags & trailerFlag) continue;
@@ -120,20 +120,20 @@ async function readOnly(type: DescMessage, body: Buffer, mostBytes: number, trai
 }
 
 /** Nearly every body. */
-function isOneMessage(body: Buffer, mostBytes: number): boolean {
+function isOneMessage(body: Buffer, maxBytes: number): boolean {
   const bytes = body.length - PREFIX_BYTES;
-  return bytes >= 0 && bytes <= mostBytes && body[0] === 0 && body.readUInt32BE(1) === bytes;
+  return bytes >= 0 && bytes <= maxBytes && body[0] === 0 && body.readUInt32BE(1) === bytes;
 }
 
-function* framesIn(body: Buffer, mostBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
+function* framesIn(body: Buffer, maxBytes: number): Generator<{ readonly flags: number; readonly data: Buffer }> {
   let frames = 0;
   for (let start = 0; start < body.length; frames += 1) {
     if (frames === MAX_FRAMES) throw malformed("must be a valid message");
     const from = start + PREFIX_BYTES;
     if (body.length < from) throw malformed("must be a valid message");
     const to = from + body.readUInt32BE(start + 1);
-    if (to - from > mostBytes) {
-      throw new Fault("body_too_large", `The message must not be larger than ${mostBytes} bytes.`);
+    if (to - from > maxBytes) {
+      throw new Fault("body_too_large", `The message must not be larger than ${maxBytes} bytes.`);
     }
     if (body.length < to) throw malformed("must be a valid message");
     yield { flags: body.readUInt8(start), data: body.subarray(from, to) };

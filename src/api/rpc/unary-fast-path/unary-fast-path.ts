@@ -87,20 +87,20 @@ interface FastPathCall extends FastPathParts {
 async function serve(call: FastPathCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
   const startedAt = performance.now();
-  const callEnd = new CallAbort();
-  const pass = () => callEnd.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  const callAbort = new CallAbort();
+  const pass = () => callAbort.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
   response.once("close", () => {
     clearTimeout(deadline);
     // `finished` does not tell: Node finishes HTTP/2 streams that a caller resets.
-    if (!response.writableEnded) callEnd.end(aborted());
+    if (!response.writableEnded) callAbort.end(aborted());
   });
   try {
     // Timers take at least a millisecond, and wait for their turn.
     const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
-    const { message, headers } = await answer(call, callEnd, () => {
+    const { message, headers } = await answer(call, callAbort, () => {
       if (isOver()) pass();
-      if (callEnd.reason !== undefined) throw callEnd.reason;
+      if (callAbort.reason !== undefined) throw callAbort.reason;
     });
     for (const [name, value] of headers) response.setHeader(name, value);
     await wire.answer(response, pipeline.method.desc.output, message);
@@ -115,7 +115,7 @@ async function serve(call: FastPathCall): Promise<void> {
 /** @throws {ConnectError} in the caller's form. */
 async function answer(
   { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
-  callEnd: CallAbort,
+  callAbort: CallAbort,
   throwIfOver: () => void,
 ) {
   await begin(request, response, request.url ?? "");
@@ -124,11 +124,11 @@ async function answer(
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
   if (tooMany) throw refusalOf(tooMany, observation, traceId);
-  const head = new CallHead(request, traceId, visits, callEnd);
+  const head = new CallHead(request, traceId, visits, callAbort);
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
   try {
-    const body = await readBody(request, wire, limits, callEnd);
+    const body = await readBody(request, wire, limits, callAbort);
     message = await wire.read(desc.input, body, limits.messageBytes);
   } catch (error) {
     if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
@@ -143,16 +143,16 @@ async function readBody(
   request: IncomingMessage | StreamRequest,
   wire: UnaryWire,
   { messageBytes }: RpcLimits,
-  callEnd: CallAbort,
+  callAbort: CallAbort,
 ): Promise<Buffer> {
-  const maxBytes = wire.mostBodyBytes(messageBytes);
+  const maxBytes = wire.maxBodyBytes(messageBytes);
   const { stream, announced, hasArrived } = await callBodyOf(request);
   try {
-    return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callEnd });
+    return await collectBody(stream, memoryOf(request), { maxBytes, announced, hasArrived, end: callAbort });
   } catch (error) {
     if (error instanceof Fault) throw error;
-    if (callEnd.reason !== undefined) throw callEnd.reason;
-    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.mostMessageBytes(error.maxBytes), messageBytes);
+    if (callAbort.reason !== undefined) throw callAbort.reason;
+    if (error instanceof BodyTooLarge) throw messageTooLarge(wire.maxMessageBytes(error.maxBytes), messageBytes);
     throw aborted();
   }
 }

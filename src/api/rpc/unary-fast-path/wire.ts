@@ -9,11 +9,11 @@ export interface UnaryWire {
   /** Milliseconds; undefined for an invalid time. */
   timeoutOf(header: string): number | undefined;
   /** Size limit of a body whose message may have `messageBytes`. */
-  mostBodyBytes(messageBytes: number): number;
+  maxBodyBytes(messageBytes: number): number;
   /** Largest message in a body of `bodyBytes`. */
-  mostMessageBytes(bodyBytes: number): number;
+  maxMessageBytes(bodyBytes: number): number;
   /** @throws {Fault} for a message that cannot be read; {ConnectError} for errors that the protocol itself defines. */
-  read(type: DescMessage, body: Buffer, mostBytes: number): Promise<Message>;
+  read(type: DescMessage, body: Buffer, maxBytes: number): Promise<Message>;
   /** Returns a promise if it works on a large message in several turns of the event loop. */
   answer(response: WholeResponse, type: DescMessage, message: Message): void | Promise<void>;
   refuse(response: WholeResponse, error: ConnectError): void;

@@ -17,19 +17,19 @@ class NotDer extends Error {
 }
 
 /**
- * Walks the DER of a key and rejects it if a number or a string in it is longer than `mostBits`. This must happen
+ * Walks the DER of a key and rejects it if a number or a string in it is longer than `maxBits`. This must happen
  * before OpenSSL reads the key: reading a DSA key computes a power, which takes 8 s for a key of 32,768 bits and cannot
  * be interrupted.
  * @throws {RangeError} for a key that is too long, too deep or has too many elements.
  * @throws {Error} for a key that is not DER. BER of indefinite length is rejected, although OpenSSL reads it.
  */
-export function requireBoundedDer(der: Uint8Array, mostBits: number): void {
-  walk(der, { left: MAX_ELEMENTS, mostBits }, 0);
+export function requireBoundedDer(der: Uint8Array, maxBits: number): void {
+  walk(der, { left: MAX_ELEMENTS, maxBits }, 0);
 }
 
 interface Bounds {
   left: number;
-  readonly mostBits: number;
+  readonly maxBits: number;
 }
 
 function walk(bytes: Uint8Array, bounds: Bounds, depth: number): void {
@@ -59,10 +59,10 @@ function holdsElements(tag: number, content: Uint8Array, bounds: Bounds, depth: 
   }
 }
 
-function requireShort(content: Uint8Array, { mostBits }: Bounds): void {
+function requireShort(content: Uint8Array, { maxBits }: Bounds): void {
   // A number whose first bit is set has a zero byte before it.
-  if (content.length <= mostBits / 8 + 1) return;
-  throw new RangeError(`A key may have numbers of at most ${mostBits} bits here.`);
+  if (content.length <= maxBits / 8 + 1) return;
+  throw new RangeError(`A key may have numbers of at most ${maxBits} bits here.`);
 }
 
 function readElement(bytes: Uint8Array, offset: number) {

@@ -22,14 +22,14 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_SLOW_BYTES = 64 * 1024;
 const MAX_CCM_BYTES = 8 * 1024 * 1024;
 
-function mostBytes(algorithm: string): number {
+function maxBytes(algorithm: string): number {
   if (/cfb[18]$|wrap/i.test(algorithm)) return MAX_SLOW_BYTES;
   return /ccm$/i.test(algorithm) ? MAX_CCM_BYTES : MAX_BYTES;
 }
 
 interface OpenCipher {
   readonly cipher: Cipheriv | Decipheriv;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /** Ciphers that are between two calls of `update`. */
@@ -42,8 +42,8 @@ export class OpenCiphers {
     const open = this.#open.get(textOf(parameters, "id"));
     if (open === undefined) throw new Error("Unsupported state: this cipher is no longer open");
     const { cipher } = open;
-    if (data.length > open.mostBytes) {
-      throw new RangeError(`This cipher takes at most ${open.mostBytes} bytes at a time here.`);
+    if (data.length > open.maxBytes) {
+      throw new RangeError(`This cipher takes at most ${open.maxBytes} bytes at a time here.`);
     }
     switch (operation) {
       case "cipher.update":
@@ -79,7 +79,7 @@ export class OpenCiphers {
       parameters.decrypt === true
         ? createDecipheriv(algorithm, key, iv, options)
         : createCipheriv(algorithm, key, iv, options);
-    this.#open.set(String(this.#numbers), { cipher, mostBytes: mostBytes(algorithm) });
+    this.#open.set(String(this.#numbers), { cipher, maxBytes: maxBytes(algorithm) });
     this.#forgetOldest();
     return String(this.#numbers);
   }

@@ -70,9 +70,9 @@ function publicKey(spec: JsonObject): KeyObject {
   return createPublicKey({ key: derOf(spec, MAX_PUBLIC_BITS), format: "der", type });
 }
 
-function derOf(spec: JsonObject, mostBits: number): Buffer {
+function derOf(spec: JsonObject, maxBits: number): Buffer {
   const der = bytesOf(spec, "der");
-  requireBoundedDer(der, mostBits);
+  requireBoundedDer(der, maxBits);
   return der;
 }
 
@@ -87,11 +87,11 @@ function pemOf(spec: JsonObject, role: "private" | "public"): string {
 }
 
 /** Base64url has 6 bits in a character. */
-function jsonWebKey(jwk: JsonObject, mostBits: number): JsonWebKey {
+function jsonWebKey(jwk: JsonObject, maxBits: number): JsonWebKey {
   const texts = Object.entries(jwk).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   if (!JWK_TYPES.includes(jwk.kty)) throw new TypeError("The kty of a JWK must be RSA, EC or OKP here.");
-  if (texts.some(([, text]) => text.length > Math.ceil(mostBits / 6) + 4)) {
-    throw new RangeError(`A key may have numbers of at most ${mostBits} bits here.`);
+  if (texts.some(([, text]) => text.length > Math.ceil(maxBits / 6) + 4)) {
+    throw new RangeError(`A key may have numbers of at most ${maxBits} bits here.`);
   }
   return Object.fromEntries(texts);
 }

@@ -3,23 +3,23 @@ import { type EntryTokens, engineOptions, type guestEntries, readModules } from 
 import { hostFunctionNames, registerHostFunctions } from "./host-functions.js";
 import { NativeFunctions } from "./native-functions.js";
 
-export interface BuiltWorld {
+export interface BuiltGuest {
   readonly snapshot: Uint8Array;
   readonly entries: EntryTokens;
   readonly packages: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
- * Builds the guest world at build time: 0.3 s that no runner has to spend at its start.
+ * Builds the guest image at build time: 0.3 s that no runner has to spend at its start.
  * @param directory of the engine's files.
- * @param guest a script whose value is the function that builds the world.
+ * @param guest a script whose value is the function that builds the guest.
  * @param packages scripts whose value is the function around a package, by name.
  */
 export async function buildGuestImage(
   directory: string,
   guest: string,
   packages: ReadonlyMap<string, string>,
-): Promise<BuiltWorld> {
+): Promise<BuiltGuest> {
   const options = engineOptions(await readModules(directory));
   using compiler = await QuickJS.create(options);
   // Omits the source, which saves some 150 KB in every instance.
@@ -33,9 +33,9 @@ export async function buildGuestImage(
     );
   registerHostFunctions(vm, { run: withoutRun, native: new NativeWhileBuilding() });
   const boot = vm.evalBytecode(bytecode("guest.js", guest));
-  const world = vm.callFunction(boot, vm.undefined, host);
+  const exports = vm.callFunction(boot, vm.undefined, host);
   vm.executePendingJobs();
-  const entry = (name: (typeof guestEntries)[number]) => vm.exportHandle(world.getProp(name));
+  const entry = (name: (typeof guestEntries)[number]) => vm.exportHandle(exports.getProp(name));
   const entries = {
     load: entry("load"),
     call: entry("call"),
@@ -70,6 +70,6 @@ class NativeWhileBuilding extends NativeFunctions {
 
   /** Numbers drawn before the snapshot would be the same in every instance. */
   override random(): never {
-    throw new Error("the guest world draws random numbers while it is built");
+    throw new Error("the guest draws random numbers while it is built");
   }
 }

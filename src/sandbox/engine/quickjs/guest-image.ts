@@ -5,7 +5,7 @@ import { MAX_STACK_SIZE, QuickJS, type QuickJSOptions, type Snapshot } from "qui
 /** The compiled engine: WebAssembly modules can be posted to other threads. */
 export interface EngineModules {
   readonly engine: WebAssembly.Module;
-  /** Native parts of the guest world, in load order. */
+  /** Native parts of the guest, in load order. */
   readonly extensions: readonly { readonly name: string; readonly wasm: WebAssembly.Module; readonly initFn: string }[];
 }
 
@@ -16,7 +16,7 @@ export type GuestEntry = (typeof guestEntries)[number];
 /** Each entry as a token, valid in every instance restored from the snapshot. */
 export type EntryTokens = Readonly<Record<GuestEntry, number>>;
 
-/** The built guest world, read once per process and shared by its threads without copying. */
+/** The built guest image, read once per process and shared by its threads without copying. */
 export interface GuestImage {
   readonly modules: EngineModules;
   readonly snapshot: Snapshot;

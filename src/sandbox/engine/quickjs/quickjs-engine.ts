@@ -15,7 +15,7 @@ import { isModuleSyntax, problemOf } from "./source.js";
 /** Delay after which the current run has most likely ended: restoring takes 3 ms of its thread. */
 const SPARE_AFTER_MS = 20;
 
-/** A restored world in which no code has run yet. */
+/** A restored guest in which no code has run yet. */
 interface Blank {
   readonly vm: QuickJS;
   readonly interrupt: Interrupt;
@@ -26,18 +26,18 @@ interface Blank {
 
 /** QuickJS-ng in WebAssembly: each instance has its own linear memory and starts as a copy of one snapshot. */
 export class QuickJsEngine implements Engine {
-  readonly #world: GuestImage;
+  readonly #image: GuestImage;
   /** Restored in advance for the next run: restoring is most of a cold start. */
   #spare: Blank | undefined;
   #isPreparing = false;
 
-  constructor(world: GuestImage) {
-    this.#world = world;
+  constructor(image: GuestImage) {
+    this.#image = image;
   }
 
   async start(code: string, limits: RunLimits): Promise<StartResult> {
     const { vm, interrupt, native, memoryBytes } = await this.#blank(limits.memoryBytes);
-    const { load, call, deliver, fire } = this.#world.entries;
+    const { load, call, deliver, fire } = this.#image.entries;
     const entries = {
       load: vm.importHandle(load),
       call: vm.importHandle(call),
@@ -101,14 +101,14 @@ export class QuickJsEngine implements Engine {
     const interrupt = new Interrupt();
     let memory: { readonly buffer: ArrayBufferLike } | undefined;
     let namesOf: JSValueHandle | undefined;
-    const options = engineOptions(this.#world.modules);
-    const vm: QuickJS = await QuickJS.restore(this.#world.snapshot, {
+    const options = engineOptions(this.#image.modules);
+    const vm: QuickJS = await QuickJS.restore(this.#image.snapshot, {
       ...options,
       memoryLimit: limitBytes,
       interruptHandler: interrupt.poll,
       moduleLoader: {
         load: (specifier: string) => {
-          namesOf ??= vm.importHandle(this.#world.entries.namesOf);
+          namesOf ??= vm.importHandle(this.#image.entries.namesOf);
           return moduleSource(vm, namesOf, specifier);
         },
       },
@@ -121,7 +121,7 @@ export class QuickJsEngine implements Engine {
     const native = new NativeFunctions({
       isInterrupted: interrupt.poll,
       memoryBytes,
-      readPackage: (name) => readPackage(this.#world, name),
+      readPackage: (name) => readPackage(this.#image, name),
     });
     return { vm, interrupt, native, limitBytes, memoryBytes };
   }

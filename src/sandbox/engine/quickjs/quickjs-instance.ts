@@ -43,7 +43,7 @@ export type TenantCode =
   | { readonly kind: "common_js"; readonly wrapper: JSValueHandle }
   | { readonly kind: "module"; readonly source: string };
 
-/** One restored world with the code of one function in it. */
+/** One restored guest with the code of one function in it. */
 export class QuickJsInstance implements Instance, RunFunctions {
   readonly #parts: InstanceParts;
   /** Present until it is evaluated. */

@@ -3,7 +3,7 @@ const now = (): number => performance.now();
 
 type Write = (level: "log" | "error" | "warn", text: string) => void;
 
-/** The output function and the memory gauge. Set when the world is built, because libraries use `process` before. */
+/** The output function and the memory gauge. Set when the guest is built, because libraries use `process` before. */
 const connected: { write: Write; memoryBytes: () => number } = { write: () => {}, memoryBytes: () => 0 };
 
 export function connectProcess(write: Write, memoryBytes: () => number): void {

@@ -5,8 +5,8 @@ const LAST = Buffer.concat([Buffer.from("\n"), SECTION_END]);
 /** Longer than any of our lines except rows. */
 const LONGEST = 1024 * 1024;
 
-/** Reads lines and rows from an unpacked export that arrives in pieces of any size. */
-export class Unpacked {
+/** Reads lines and rows from a decompressed export that arrives in pieces of any size. */
+export class ExportReader {
   readonly #pieces: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
 
@@ -40,7 +40,7 @@ export class Unpacked {
     }
   }
 
-  /** Whether the remaining bytes unpack to gzip's checksum. Consumes everything. */
+  /** Whether the remaining bytes match gzip's checksum. Consumes everything. */
   async isWhole(): Promise<boolean> {
     try {
       while (await this.#more()) this.#rest = Buffer.alloc(0);
@@ -62,7 +62,7 @@ export class Unpacked {
 
   async #more(): Promise<boolean> {
     const next = await this.#pieces.next().catch(() => {
-      // Packed bytes that cannot be unpacked.
+      // The compressed bytes are damaged.
       throw damaged();
     });
     if (next.done) return false;

@@ -1,17 +1,17 @@
+import { MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { insertSeal, moveChainHead } from "../store/audit/audit-seals.js";
 import {
-  countSuperseded,
-  lockRewind,
-  markRowsSuperseded,
-  planRewind,
-  type Rewind,
+  countSetAside,
+  lockSetBack,
+  planSetBack,
   readLogClosing,
   reopenLog,
+  type SetBack,
+  setRowsAside,
 } from "../store/audit/log-clock.js";
-import { MINUTE_MS } from "../store/jobs/due.js";
 import { nextPlace } from "./attestations.js";
 import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { ChainHistory } from "./chain-history.js";
@@ -42,7 +42,7 @@ export type SetBackOutcome =
  * entry of the chain records since when. Only the database's clock counts, and only minutes that have not begun by it
  * are touched: the past cannot be reopened. Any process can interrupt and repeat it at any point.
  */
-export async function rewindLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
+export async function setBackLog(given: SealParts, tenantId: TenantId): Promise<SetBackOutcome> {
   const { database, keyring, history = new ChainHistory() } = given;
   const parts = { ...given, history };
   const run = database.bulk;
@@ -52,10 +52,11 @@ export async function rewindLog(given: SealParts, tenantId: TenantId): Promise<S
     return { kind: "not ahead", closedUntil, now: closing?.now };
   const present = new Date(Math.floor(closing.now.getTime() / MINUTE_MS) * MINUTE_MS);
   // An interrupted attempt has set rows aside from an earlier minute on, and no row was written since.
-  const wish = { to: present, earliest: new Date(closing.now.getTime() - BEGUN_WITHIN_MS), closedUntil };
-  const to = await run.run(tenantId, "unguarded", (tx) => tx.query(planRewind, wish));
-  if (!to) return { kind: "overtaken" };
-  const plan: Rewind = { to, closedUntil };
+  const request = { to: present, earliest: new Date(closing.now.getTime() - BEGUN_WITHIN_MS), closedUntil };
+  const planned = await run.run(tenantId, "unguarded", (tx) => tx.query(planSetBack, request));
+  if (!planned) return { kind: "overtaken" };
+  const { to } = planned;
+  const plan: SetBack = { to, closedUntil };
 
   // A crash between closing and sealing leaves closed minutes without seals.
   const sealed = await sealClosed(parts, tenantId, { until: closedUntil });
@@ -69,8 +70,8 @@ export async function rewindLog(given: SealParts, tenantId: TenantId): Promise<S
     let moved = BATCH;
     while (moved >= BATCH) {
       moved = await run.run(tenantId, "unguarded", async (tx) => {
-        if (!(await tx.query(lockRewind, plan))) throw new ChainConflict();
-        return tx.query(markRowsSuperseded, { ...range, limit: BATCH });
+        if (!(await tx.query(lockSetBack, plan))) throw new ChainConflict();
+        return tx.query(setRowsAside, { ...range, limit: BATCH });
       });
     }
     const rows = await run.run(tenantId, "unguarded", async (tx) => {
@@ -78,7 +79,7 @@ export async function rewindLog(given: SealParts, tenantId: TenantId): Promise<S
       const { stored, head } = found;
       if (stored?.number !== chain.stored?.number) throw new ChainConflict();
       const before = await lastSignedOf(tx, found);
-      const count = await tx.query(countSuperseded, range);
+      const count = await tx.query(countSetAside, range);
       const mark = { kind: "set_back", at: to, number, count, digest: NO_SEAL, subject: undefined, previous } as const;
       const row = signMark(keys, tenantId, mark);
       const { keptFrom, attested } = head ?? { keptFrom: undefined, attested: undefined };

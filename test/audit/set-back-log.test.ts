@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { exportLog } from "../../src/audit/export-log.js";
 import { LogClock } from "../../src/audit/log-clock.js";
-import { rewindLog } from "../../src/audit/rewind-log.js";
 import type { SealParts } from "../../src/audit/seal-log.js";
+import { setBackLog } from "../../src/audit/set-back-log.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
@@ -76,7 +76,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     const before = await ledger.verify(tenantId);
     await setRight();
     await expect(ledger.log(tenantId, 1)).rejects.toMatchObject({ code: "unavailable" });
-    const outcome = await rewindLog(ledger, tenantId);
+    const outcome = await setBackLog(ledger, tenantId);
     const to = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE);
     expect(outcome).toMatchObject({ kind: "set back", to, rows: 15 });
     expect(await closedUntil(tenantId)).toEqual(to);
@@ -97,7 +97,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
   it("has second seals for the same minutes once real time reaches them", async () => {
     const tenantId = await fastTenant();
     await setRight();
-    await rewindLog(ledger, tenantId);
+    await setBackLog(ledger, tenantId);
     for (let minute = 0; minute < 75; minute += 5) {
       await ledger.log(tenantId, 1);
       await wait(5);
@@ -114,7 +114,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
   it("reveals tampering with rows of either time", async () => {
     const tenantId = await fastTenant();
     await setRight();
-    await rewindLog(ledger, tenantId);
+    await setBackLog(ledger, tenantId);
     for (let minute = 0; minute < 70; minute += 1) {
       await ledger.log(tenantId, 1);
       await wait(1);
@@ -167,7 +167,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     const tenantId = await fastTenant(2 * HOUR);
     for (const step of [HOUR, 30 * MINUTE, 0, 45 * MINUTE, 0]) {
       await beFast(step);
-      const outcome = await rewindLog(ledger, tenantId);
+      const outcome = await setBackLog(ledger, tenantId);
       expect(["set back", "not ahead"]).toContain(outcome.kind);
       for (let minute = 0; minute < 3; minute += 1) {
         await ledger.log(tenantId, 2);
@@ -192,7 +192,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     const tenantId = await fastTenant();
     await setRight();
     const servers: SealParts[] = [ledger, ledger.another(), ledger.another(), ledger.another()];
-    const outcomes = await Promise.all(servers.map((server) => rewindLog(server, tenantId)));
+    const outcomes = await Promise.all(servers.map((server) => setBackLog(server, tenantId)));
     expect(outcomes.map(({ kind }) => kind)).toContain("set back");
     await ledger.log(tenantId, 1);
     await wait(2);
@@ -211,7 +211,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     await ledger.tamper(tenantId, `update tenants set audit_set_back_to = '${at}'`);
     await ledger.tamper(tenantId, `update audit_logs set set_aside = ${number} where created_at >= '${at}'`);
     await wait(7);
-    expect(await rewindLog(ledger, tenantId)).toMatchObject({ kind: "set back", to: new Date(at), rows: 15 });
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "set back", to: new Date(at), rows: 15 });
     await ledger.log(tenantId, 1);
     await wait(2);
     await ledger.runJob();
@@ -225,7 +225,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
     const end = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE).toISOString();
     await ledger.tamper(tenantId, `update tenants set audit_closed_until = '${end}'`);
     await setRight();
-    expect(await rewindLog(ledger, tenantId)).toMatchObject({ kind: "set back", rows: 17 });
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "set back", rows: 17 });
     await ledger.log(tenantId, 1);
     await wait(2);
     await ledger.runJob();
@@ -235,7 +235,7 @@ describe("after fast clocks were corrected, a tenant's log", () => {
   it("is exported with both seals of a minute", async () => {
     const tenantId = await fastTenant();
     await setRight();
-    await rewindLog(ledger, tenantId);
+    await setBackLog(ledger, tenantId);
     await ledger.log(tenantId, 1);
     await wait(2);
     await ledger.runJob();
@@ -270,7 +270,7 @@ describe("a log is not set back", () => {
     await logClock.stop();
     expect(behind).toHaveLength(1);
     expect(Math.abs((behind[0] ?? 0) - HOUR)).toBeLessThan(MINUTE);
-    expect(await rewindLog(ledger, tenantId)).toMatchObject({ kind: "not ahead" });
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "not ahead" });
   });
 
   it("into the past, whatever the database's owner writes into its rows", async () => {
@@ -283,7 +283,7 @@ describe("a log is not set back", () => {
     const future = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE + HOUR).toISOString();
     await ledger.tamper(tenantId, `update tenants set audit_closed_until = '${future}', audit_set_back_to = '${past}'`);
     const to = new Date(Math.floor(ledger.clock.time / MINUTE) * MINUTE);
-    expect(await rewindLog(ledger, tenantId)).toMatchObject({ kind: "set back", to, rows: 0 });
+    expect(await setBackLog(ledger, tenantId)).toMatchObject({ kind: "set back", to, rows: 0 });
     await ledger.log(tenantId, 1);
     await wait(2);
     await ledger.runJob();
@@ -294,7 +294,7 @@ describe("a log is not set back", () => {
     const tenantId = await fastTenant();
     await ledger.tamper(tenantId, "delete from audit_heads");
     await setRight();
-    expect(await rewindLog(ledger, tenantId)).toEqual({ kind: "refused" });
+    expect(await setBackLog(ledger, tenantId)).toEqual({ kind: "refused" });
   });
 });
 

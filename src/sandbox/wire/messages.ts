@@ -1,8 +1,8 @@
 import type { RunLimits } from "../limits.js";
 import { object, parseJson, whole } from "./shape.js";
 
-/** The order in a run frame, beside the arguments. */
-export interface RunOrder {
+/** The header of a run frame, beside the arguments. */
+export interface RunHeader {
   readonly tenant: string;
   /** The key of instances that may serve it, see instanceKey. */
   readonly key: string;
@@ -11,8 +11,8 @@ export interface RunOrder {
   readonly limits: RunLimits;
 }
 
-/** The order in a compile frame. */
-export interface CompileOrder {
+/** The header of a compile frame. */
+export interface CompileHeader {
   readonly tenant: string;
   readonly code: string;
 }
