@@ -172,6 +172,7 @@ describe("rights that are given to others", () => {
     ["a rule that shows more than the plain permission", ["plain read"], ["/a/ reveal read"], "token:read"],
     ["a plain permission without rules of it", ["plain read"], ["plain read+delete"], "token:delete"],
     ["a permission that is not about tokens", ["plain read"], ["plain log:read"], "log:read"],
+    ["the same permission that is not about tokens", ["plain log:read"], ["plain log:read"], undefined],
     ["a deeper container", ["/a/ mask read"], ["/a/b/ mask read"], undefined],
     ["a container above", ["/a/b/ mask read"], ["/a/ mask read"], "token:read"],
     ["a container beside", ["/a/ mask read"], ["/ab/ mask read"], "token:read"],
