@@ -183,7 +183,7 @@ describe("a stored rule", () => {
     ["a permission of a later release", { ...stored(), permissions: ["token:fly"] }],
     ["a container that is not a text", { ...stored(), container: ["/a/"] }],
     ["a reason for a mask", { ...stored(), requires_reason: true }],
-  ])("that this release does not understand gives no rights: %s", (_, rule) => {
+  ])("gives no rights if this release does not understand it: %s", (_, rule) => {
     expect(() => parseRights("private", [], [readRule(rule)])).toThrow();
   });
 
@@ -191,7 +191,7 @@ describe("a stored rule", () => {
     ["attribute", { attribute: "metadata", operator: "equals", value: "x" }],
     ["operator", { attribute: "id", operator: "ends_with", value: "x" }],
     ["value", { attribute: "id", operator: "equals", value: ["x"] }],
-  ])("with one condition of a later release is not read as a wider rule without it: %s", (_, unknown) => {
+  ])("is not read without a condition of a later release, which would make it wider: %s", (_, unknown) => {
     const known = { attribute: "container", operator: "equals", value: "/a/" };
     const rule = { ...stored(), container: null, conditions: [known, unknown] };
     expect(() => readRule(rule)).toThrow("an access rule with an unknown condition is stored");

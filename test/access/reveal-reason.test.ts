@@ -44,7 +44,7 @@ describe("a value in the clear", () => {
   const ASKING = "/a/ reveal! read";
 
   it.each<[string, Request, boolean]>([
-    ["that nothing asks a reason for", {}, false],
+    ["not asked a reason for", {}, false],
     ["of a tenant that asks", { tenant: true }, true],
     ["of a rule that asks", { rule: ASKING }, true],
     ["of a tenant that asks, with a reason", { tenant: true, reason: "a dispute" }, false],
@@ -57,7 +57,7 @@ describe("a value in the clear", () => {
     ["of a rule that asks, sent where the caller says", { rule: ASKING, via: EPHEMERAL }, true],
     ["shown as a mask", { tenant: true, transform: "mask" }, false],
     ["that is redacted", { tenant: true, transform: "redact" }, false],
-  ])("%s needs a reason: %j: %s", (_, request, expected) => {
+  ])("%s: %j needs a reason: %s", (_, request, expected) => {
     expect(isDenied(request)).toBe(expected);
     // A list asks this question once, before it knows its tokens.
     if (expected) expect(mightNeedReason(callerOf(request), "token:read")).toBe(true);
@@ -70,7 +70,7 @@ describe("a value in the clear", () => {
     [{ rule: "/a/ reveal! use" }, false],
     [{ tenant: true, reason: "a dispute" }, false],
     [{ tenant: true, via: PROXY }, false],
-  ])("of any token may need a reason: %j: %s", (request, expected) => {
+  ])("may need a reason for some token: %j: %s", (request, expected) => {
     expect(mightNeedReason(callerOf(request), "token:read")).toBe(expected);
   });
 
@@ -83,7 +83,7 @@ describe("a value in the clear", () => {
     );
   });
 
-  it("of a session needs a reason if its authorizer's rule asks", () => {
+  it("needs a reason in a session if the authorizer's rule asks", () => {
     const caller = callerOf({});
     const grant = new Grant(rightsOf("/a/ reveal read"), new Grant(rightsOf(ASKING)));
     expect(() => requireReason({ ...caller, grant }, "token:read", "reveal", token)).toThrow(Denied);

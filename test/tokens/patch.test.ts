@@ -44,7 +44,7 @@ describe("a patch of data", () => {
     ["card", CARD, { number: "4111111111111111" }, { ...CARD, number: "4111111111111111" }],
     ["bank", BANK, { account_number: "1" }, { ...BANK, account_number: "1" }],
     ["card_number", "4242424242424242", "4111111111111111", "4111111111111111"],
-  ])("of a %s turns %j with %j into %j", (type, data, patch, result) => {
+  ])("is validated as the type %s asks: %j with %j is %j", (type, data, patch, result) => {
     expect(patched(tokenOf(type, data), { data: patch }).data.reveal()).toEqual(result);
   });
 
@@ -57,7 +57,7 @@ describe("a patch of data", () => {
     ["bank", BANK, { data: { routing_number: "021000022" }, dataField: "bank_data" }, "bank_data.routing_number"],
     ["card_number", CARD.number, { data: {} }, "data"],
     ["token", "x", { data: null }, "data"],
-  ])("of a %s %j with %j is rejected under the name of the sent field: %s", (type, data, patch, field) => {
+  ])("is rejected under the name of the sent field: %s %j with %j names %s", (type, data, patch, field) => {
     expect(Object.keys(faultFields(() => patched(tokenOf(type, data), patch)) ?? {})).toEqual([field]);
   });
 });

@@ -144,7 +144,7 @@ describe("the id of a new token", () => {
     expect(prepared({ id: "order-1" }).idChoice).toEqual({ kind: "given", id: "order-1" });
   });
 
-  it("of an expression is tried four times before it is a UUID", () => {
+  it("is tried four times if it is an expression, and then is a UUID", () => {
     const { idChoice } = prepared({ data: "123456", id: "{{ data | alias_preserve_length }}" });
     if (idChoice.kind !== "alias") throw new Error("the id is not an alias");
     const tries = [idChoice.id, ...Array.from({ length: 3 }, idChoice.next)];

@@ -54,7 +54,7 @@ describe("a token under a transform", () => {
     expect("card" in view || "bank" in view).toBe(hasDetails);
   });
 
-  it("that is redacted is the same whatever its data", () => {
+  it("is the same whatever its data if it is redacted", () => {
     const masks = fc.constantFrom<Json | undefined>(undefined, "{{ data }}", { a: "{{ data.a }}" }, [
       "{{ data | stringify }}",
     ]);
@@ -68,7 +68,7 @@ describe("a token under a transform", () => {
     );
   });
 
-  it("that is masked with literals alone, or with an inactive mask, is the same whatever its data", () => {
+  it("is the same whatever its data if its mask has literals alone, or is inactive", () => {
     const attributes = fc.constantFrom<TokenAttributes>(
       ...[
         { mask: "hidden" },

@@ -42,7 +42,7 @@ describe("the conjunctions of a condition", () => {
     ["a contradiction in one alternative", all(named("a"), any(not("a"), named("b"))), ["a b"]],
     ["nothing that must hold", all(), [""]],
     ["nothing that may hold", any(), []],
-  ])("of %s", (_, condition, expected) => {
+  ])("are found for %s", (_, condition, expected) => {
     expect(toConjunctions(condition).map(shown)).toEqual(expected);
   });
 
