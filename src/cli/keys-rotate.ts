@@ -8,7 +8,7 @@ import { connect, type Sql } from "../store/postgres/connect.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
-import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
+import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/tenant-rotation.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 import { operatorName } from "./operator-name.js";

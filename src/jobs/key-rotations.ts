@@ -4,7 +4,7 @@ import type { Database } from "../store/database.js";
 import { type DueMinute, deleteDueMinute, scheduleDue } from "../store/jobs/due.js";
 import type { BrokenRows } from "../tenancy/broken-rows.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
+import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/tenant-rotation.js";
 import type { Job } from "./schedule.js";
 
 const INTERVAL_MS = 15_000;

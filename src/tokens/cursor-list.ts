@@ -4,7 +4,7 @@ import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/tokens/token-keys.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { findVisibleTokens, logListing, recheckFilter } from "./list.js";
+import { findVisibleTokens, logListing, recheckFilter } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 
