@@ -2,10 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { storedContainer } from "../../src/access/container.js";
 import { type AccessTarget, Grant } from "../../src/access/grant.js";
+import { Denied } from "../../src/access/refusal.js";
 import type { ScopeAlternative } from "../../src/store/tokens/token-selection.js";
+import { requireContainerInScope } from "../../src/tokens/cursor-list.js";
 import { visibleScopes } from "../../src/tokens/scope.js";
 import { containerTerm, indexTerm, metadataTerm, termsOf } from "../../src/tokens/terms.js";
+import { cursorFilter } from "../../src/tokens/token-filter.js";
 import { arbitrary, rightsOf } from "../access/rights.js";
+import { applicationCaller } from "../support/caller.js";
 import { newTenantKeys } from "../support/tenant-keys.js";
 
 const KEYS = newTenantKeys();
@@ -73,6 +77,37 @@ describe("the tokens in a list", () => {
     const scopes = visibleScopes(new Grant(rightsOf(...lines)), "token:read", KEYS);
     const kinds = scopes.flat().map((alternative) => alternative.map(({ kind }) => kind).join(" "));
     expect(kinds).toEqual(expected);
+  });
+});
+
+describe("a list of a named container", () => {
+  const isDenied = (container: string, ...lines: readonly string[]) => {
+    const caller = applicationCaller(rightsOf(...lines));
+    const filter = cursorFilter(KEYS, {
+      ...{ container, type: undefined, fingerprint: undefined, data: undefined, metadata: {} },
+    });
+    try {
+      requireContainerInScope({ caller, keys: KEYS, permission: "token:read", filter }, container);
+      return false;
+    } catch (error) {
+      if (error instanceof Denied) return true;
+      throw error;
+    }
+  };
+
+  it.each<[string, string, boolean]>([
+    ["/a/", "/a/ mask read", false],
+    ["/A/*", "/a/ mask read", false],
+    ["/a/b/", "/a/ mask read", false],
+    ["/", "/a/ mask read", false],
+    ["/b/", "/a/ mask read", true],
+    ["/ab/", "/a/ mask read", true],
+    ["/b/", "plain read", false],
+    ["/b/", "id=x mask read", false],
+    ["/a/", "/a/ mask search", true],
+    ["/a/", "plain search", true],
+  ])("%s is denied with the rights %s, instead of shown empty: %s", (container, line, expected) => {
+    expect(isDenied(container, line)).toBe(expected);
   });
 });
 
