@@ -1,14 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Transform } from "../../src/access/access-rule.js";
+import { storedContainer } from "../../src/access/container.js";
+import { Grant } from "../../src/access/grant.js";
 import { Fault } from "../../src/base/fault.js";
 import { newTenantId } from "../../src/base/ids.js";
 import type { Json } from "../../src/base/json.js";
 import { mergePatch } from "../../src/base/merge-patch.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
-import { applyPatch, type PatchAuthor, type PatchedToken, requireImmutableUnchanged } from "../../src/tokens/patch.js";
+import {
+  applyPatch,
+  type PatchAuthor,
+  type PatchedToken,
+  patchTransform,
+  requireImmutableUnchanged,
+} from "../../src/tokens/patch.js";
 import { fingerprint } from "../../src/tokens/prepare.js";
 import type { Token, TokenAttributes } from "../../src/tokens/token.js";
 import type { TokenPatch } from "../../src/tokens/token-patch.js";
+import { rightsOf } from "../access/rights.js";
 import { faultFields } from "../expressions/faults.js";
 import { applicationCaller, personCaller } from "../support/caller.js";
 import { arbitraryJson } from "../support/json.js";
@@ -255,6 +265,37 @@ describe("values by which a patched token is found", () => {
     const result = patched(indexed, { searchIndexes: ["{{ data.b }}"] }, PAGE);
     expect(result.indexValues).toEqual([]);
     expect(result.attributes).toMatchObject({ searchIndexes: ["{{ data.b }}"], inactive: ["searchIndexes"] });
+  });
+});
+
+describe("the right to patch a token", () => {
+  it.each<[string, readonly string[], readonly string[], readonly string[] | undefined, Transform | undefined]>([
+    ["is that for its containers", ["/a/ mask update"], ["/a/"], undefined, "mask"],
+    ["is given by one of its containers", ["/a/ mask update"], ["/z/", "/a/"], undefined, "mask"],
+    ["is another than the right to read", ["/a/ mask read"], ["/a/"], undefined, undefined],
+    ["is needed where a token is moved to", ["/a/ mask update"], ["/a/"], ["/b/"], undefined],
+    ["is needed where a token is moved from", ["/b/ mask update"], ["/a/"], ["/b/"], undefined],
+    ["is needed for every container of a token that is moved", ["/a/ mask update"], ["/z/", "/a/"], ["/a/"], undefined],
+    [
+      "shows least of all containers after a move",
+      ["/b/ redact update", "/ reveal update"],
+      ["/a/"],
+      ["/b/"],
+      "redact",
+    ],
+    ["shows least of all containers before a move", ["/a/ redact update", "/ mask update"], ["/a/"], ["/b/"], "redact"],
+    ["is not that of a move if the containers stay", ["/a/ mask update"], ["/z/", "/a/"], ["/Z/", "/a/"], "mask"],
+    ["is that of a move if their order changes", ["/a/ mask update"], ["/z/", "/a/"], ["/a/", "/z/"], undefined],
+  ])("%s", (_, lines, before, containers, expected) => {
+    const token = tokenOf("token", "x", {}, { containers: before.map(storedContainer) });
+    const patch = containers === undefined ? { data: "y" } : { containers };
+    expect(patchTransform(new Grant(rightsOf(...lines)), token, patch)).toBe(expected);
+  });
+
+  it("is refused before the containers of the patch are read", () => {
+    const grant = new Grant(rightsOf("/b/ mask update"));
+    const token = tokenOf("token", "x", {}, { containers: [storedContainer("/a/")] });
+    expect(patchTransform(grant, token, { containers: null })).toBeUndefined();
   });
 });
 
