@@ -29,7 +29,7 @@ export function personCaller(role: Role, { hasSecondFactor = false } = {}): Call
     principal: {
       kind: "person",
       ...{ memberId: newUuid(), userId: newUuid(), signInId: newUuid(), role },
-      strongUntil: hasSecondFactor ? new Date(8_000_000_000_000) : undefined,
+      secondFactorUntil: hasSecondFactor ? new Date(8_000_000_000_000) : undefined,
     },
   };
 }
