@@ -1,6 +1,6 @@
 import { invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
-import type { Json, JsonObject } from "../base/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { type ContainerPath, parseContainer } from "./container.js";
 import {
   type ApplicationType,
@@ -178,25 +178,28 @@ export function writeRule(rule: AccessRule): JsonObject {
   };
 }
 
-/** Reads a stored rule as a draft, which must be checked again. */
+/**
+ * Reads a stored rule as a draft, which must be checked again.
+ * @throws {Error} for a condition that this release does not know: without it the rule would cover more tokens.
+ */
 export function readRule(stored: JsonObject): AccessRuleDraft {
   return {
     description: textOf(stored.description),
     priority: typeof stored.priority === "number" ? stored.priority : 0,
     container: textOf(stored.container),
-    conditions: listOf(stored.conditions).flatMap(readCondition),
+    conditions: listOf(stored.conditions).map(readCondition),
     transform: textOf(stored.transform),
     permissions: listOf(stored.permissions).flatMap((item) => textOf(item) ?? []),
     requiresReason: stored.requires_reason === true,
   };
 }
 
-function readCondition(stored: Json): AccessCondition[] {
-  if (typeof stored !== "object" || stored === null || Array.isArray(stored)) return [];
-  const { attribute, operator, value } = stored;
-  if (attribute !== "id" && attribute !== "container") return [];
-  if (operator !== "equals" && operator !== "starts_with") return [];
-  return typeof value === "string" ? [{ attribute, operator, value }] : [];
+function readCondition(stored: Json): AccessCondition {
+  const { attribute, operator, value } = isJsonObject(stored) ? stored : {};
+  const isKnown =
+    (attribute === "id" || attribute === "container") && (operator === "equals" || operator === "starts_with");
+  if (!isKnown || typeof value !== "string") throw new Error("an access rule with an unknown condition is stored");
+  return { attribute, operator, value };
 }
 
 function textOf(value: Json | undefined): string | undefined {

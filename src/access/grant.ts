@@ -153,8 +153,10 @@ export class Grant {
    * none.
    */
   exceededBy(rights: AccessRights): Permission | undefined {
-    const plain = rights.permissions.find(
-      (permission) => !isTokenPermission(permission) || !this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission]),
+    const plain = rights.permissions.find((permission) =>
+      isTokenPermission(permission)
+        ? !this.#allows(permission, ROOT, IMPLICIT_TRANSFORM[permission])
+        : !this.#permissions.has(permission),
     );
     if (plain) return plain;
     const ruled = rights.rules.flatMap(({ permissions, scope, transform }) =>

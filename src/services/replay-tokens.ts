@@ -5,13 +5,8 @@ import { parseIsoTime } from "../base/iso-time.js";
 import { setOwnProperty } from "../base/json.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import {
-  findReplayedLeaf,
-  findReplayedToken,
-  type KeptToken,
-  newReplayBudget,
-  showReplayedToken,
-} from "../tokens/replay.js";
+import { findReplayedLeaf, findReplayedToken, newReplayBudget, showReplayedToken } from "../tokens/replay.js";
+import type { KeptToken } from "../tokens/replay-right.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { viewToJson } from "../tokens/view.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";

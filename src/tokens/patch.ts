@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Transform } from "../access/access-rule.js";
 import type { Caller } from "../access/caller.js";
 import type { ContainerPath } from "../access/container.js";
+import { type Grant, stricterTransform } from "../access/grant.js";
 import { invalid } from "../base/fault.js";
 import { FieldFaultList } from "../base/field-fault-list.js";
 import type { TenantId } from "../base/ids.js";
@@ -36,6 +38,21 @@ export interface PatchedToken {
 export interface PatchAuthor extends Pick<Caller, "settings" | "principal"> {
   /** The transform that the caller's rules grant for the token. The answer may show less. */
   readonly transform: Transform;
+}
+
+/**
+ * A caller's transform for changing a token; undefined if it may not. A move takes the token out of its containers and
+ * puts it into others: all of them need the right, and the strictest transform applies.
+ * @throws {Fault} validation_failed naming `containers`.
+ */
+export function patchTransform(grant: Grant, token: Token, patch: TokenPatch): Transform | undefined {
+  const transform = grant.transformFor("token:update", token);
+  if (!transform) return undefined;
+  const containers = patchedContainers(token, patch);
+  if (isDeepStrictEqual(token.containers, containers)) return transform;
+  const touched = [...token.containers, ...containers];
+  const everywhere = grant.transformForAll("token:update", { id: token.id, containers: touched });
+  return everywhere && stricterTransform(transform, everywhere);
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
-import type { AccessTarget } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -17,20 +16,10 @@ import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { entityTypeOf } from "./entity.js";
+import { type KeptToken, replayRight } from "./replay-right.js";
 import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
 import { type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
-
-/** The stored part of a token in an earlier answer, without its value. */
-export interface KeptToken {
-  readonly id: string;
-  readonly type: string;
-  readonly containers: readonly string[];
-  readonly createdAt: Date | undefined;
-  readonly modifiedAt: Date | undefined;
-  /** The request matched an older token with the same content. */
-  readonly deduplicated: boolean;
-}
 
 /** A token of an earlier answer, still sealed, and the caller's current transform. */
 export interface ReplayedToken {
@@ -48,8 +37,7 @@ export function newReplayBudget(): ReplayBudget {
 }
 
 /**
- * Reads a token of an earlier answer again. The right that the first request needed must still apply, for the token's
- * current containers, or for its last ones if it is deleted.
+ * Reads a token of an earlier answer again, as far as {@link replayRight} allows.
  * @param log takes the log row of the replay, to be written after every other token of the answer is allowed.
  * @returns undefined if only the stored part may be shown: the token is deleted, the caller may not see later changes by
  *   others, or the tokens of the answer have grown too large to be read together.
@@ -63,24 +51,13 @@ export async function findReplayedToken(
   log: (entry: LogEntry) => void,
   budget: ReplayBudget,
 ): Promise<ReplayedToken | undefined> {
-  const { grant } = caller;
   const found = await findBoundedToken(tx, { id: kept.id, maxBytes: SMALL_TOKEN_BYTES });
-  // The id may belong to another token by now.
-  const row = found && isTime(kept.createdAt, found.created_at) ? found : undefined;
-  const place: AccessTarget = { id: kept.id, containers: (row?.containers ?? kept.containers).map(storedContainer) };
-  const entityType = entityTypeOf(tokenType(row?.type ?? kept.type));
-  const right =
-    permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
-  // A deduplicated answer shows a token that may be in a container where the caller cannot create tokens.
-  if (!right && !kept.deduplicated) throw denied(caller, permission, entityType, kept.id);
+  const right = replayRight(caller.grant, permission, kept, found);
+  const entityType = entityTypeOf(tokenType(right.type));
+  if (right.kind === "denied") throw denied(caller, permission, entityType, kept.id);
   log(logEntry(actorOf(caller), entityType, kept.id, "replay"));
-  if (!row) return undefined;
-  // A caller who created the token sees what it sent. Later changes need the right to read; a caller who may update
-  // tokens sees their masks in any case.
-  const isUnchanged = isTime(kept.modifiedAt, row.modified_at ?? undefined);
-  const isOwnContent = !kept.deduplicated && (permission === "token:update" || isUnchanged);
-  const transform = isOwnContent ? right : grant.transformFor("token:read", place);
-  if (!transform) return undefined;
+  if (right.kind === "kept") return undefined;
+  const { row, transform } = right;
   const whole = isLargeToken(row) ? await readWithin(tx, row, budget) : row;
   return whole && { row: whole, transform };
 }
@@ -124,8 +101,4 @@ export async function findReplayedLeaf(
     throw denied(caller, "token:create", entityType, id);
   }
   log(logEntry(actorOf(caller), entityType, id, "replay"));
-}
-
-function isTime(one: Date | undefined, other: Date | undefined): boolean {
-  return one?.getTime() === other?.getTime();
 }

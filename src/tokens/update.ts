@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Transform } from "../access/access-rule.js";
 import { actorOf, type Caller } from "../access/caller.js";
-import { stricterTransform } from "../access/grant.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
 import { notFound } from "../base/fault.js";
@@ -18,7 +16,7 @@ import { countMonthlyActivity } from "./activity.js";
 import { dedupeOnto, writeCvc } from "./create.js";
 import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
-import { applyPatch, type PatchedToken, patchedContainers, requireImmutableUnchanged } from "./patch.js";
+import { applyPatch, type PatchedToken, patchTransform, requireImmutableUnchanged } from "./patch.js";
 import { indexValuesOf } from "./prepare.js";
 import { openToken, sealToken, splitCvc, textOf } from "./sealing.js";
 import { requireStorable } from "./stored-size.js";
@@ -53,7 +51,7 @@ export async function updateToken(
   const token = openToken(keys, tx.tenantId, row);
   await yieldToEventLoop(bytes);
   const entityType = entityTypeOf(token.type);
-  const transform = transformOf(caller, token, patch);
+  const transform = patchTransform(caller.grant, token, patch);
   if (!transform) throw denied(caller, "token:update", entityType, id);
   requireImmutableUnchanged(tx.tenantId, token, patch);
   const shown = writeResponseTransform(transform);
@@ -76,20 +74,6 @@ export async function updateToken(
   const { cvc: _, ...changed } = patched;
   const modified = { modifiedBy: actorOf(caller).id, modifiedAt: tx.now };
   return viewOf(tx.tenantId, { ...token, ...changed, ...modified }, shown, showing);
-}
-
-/**
- * The caller's transform for changing a token; undefined if it may not. A move takes the token out of its containers
- * and puts it into others: all of them need the right, and the strictest transform applies.
- */
-function transformOf({ grant }: Caller, token: Token, patch: TokenPatch): Transform | undefined {
-  const transform = grant.transformFor("token:update", token);
-  if (!transform) return undefined;
-  const containers = patchedContainers(token, patch);
-  if (isDeepStrictEqual(token.containers, containers)) return transform;
-  const touched = [...token.containers, ...containers];
-  const everywhere = grant.transformForAll("token:update", { id: token.id, containers: touched });
-  return everywhere && stricterTransform(transform, everywhere);
 }
 
 /**

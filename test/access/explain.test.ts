@@ -1,44 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AccessRights, AccessRule } from "../../src/access/access-rule.js";
-import { storedContainer } from "../../src/access/container.js";
 import { Grant, stricterTransform } from "../../src/access/grant.js";
+import { arbitrary } from "./rights.js";
 
-const PERMISSIONS = ["token:read", "token:search", "token:use", "token:create"] as const;
-const permission = fc.constantFrom(...PERMISSIONS);
-const container = fc
-  .array(fc.constantFrom("a", "b", "c"), { maxLength: 3 })
-  .map((parts) => storedContainer(parts.length === 0 ? "/" : `/${parts.join("/")}/`));
-const condition = fc.record({
-  attribute: fc.constantFrom("id" as const, "container" as const),
-  operator: fc.constantFrom("equals" as const, "starts_with" as const),
-  value: fc.oneof(container, fc.constantFrom("one", "two")),
-});
-const scope = fc.oneof(
-  container.map((path) => ({ kind: "container" as const, container: path })),
-  fc
-    .array(condition, { minLength: 1, maxLength: 2 })
-    .map((conditions) => ({ kind: "conditions" as const, conditions })),
-);
-const rules = fc
-  .array(
-    fc.record({
-      scope,
-      transform: fc.constantFrom("redact" as const, "mask" as const, "reveal" as const),
-      permissions: fc.uniqueArray(permission, { minLength: 1 }),
-    }),
-    { maxLength: 5 },
-  )
-  .map((all) =>
-    all.map(
-      (rule, index): AccessRule => ({
-        ...rule,
-        ...{ description: undefined, priority: index + 1, requiresReason: false },
-      }),
-    ),
-  );
-const rights: fc.Arbitrary<AccessRights> = fc.record({ permissions: fc.uniqueArray(permission), rules });
-const token = fc.record({ id: fc.constantFrom("one", "two"), containers: fc.uniqueArray(container, { minLength: 1 }) });
+const { permission, rights, token } = arbitrary;
 
 describe("an explanation", () => {
   it("agrees with the decision, for every right and token", () => {

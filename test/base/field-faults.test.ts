@@ -78,3 +78,47 @@ describe("the faults of one response", () => {
     expect(new Fault("validation_failed", "x".repeat(5_000_000)).message.length).toBe(2_000);
   });
 });
+
+describe("the detail of a fault", () => {
+  it.each<[Record<string, string[]>, string]>([
+    [{ a: ["must be given"] }, "a must be given"],
+    [{ a: ["must be given", "must be short"] }, "a must be given (1 of 2 problems)"],
+    [{ "rules[0].x": ["is wrong"], b: ["is wrong"], c: ["is wrong"] }, "rules[0].x is wrong (1 of 3 problems)"],
+    [{ a: [] }, "a is not valid"],
+    [{}, "The request is not valid."],
+  ])("names the first problem of %j", (fields, detail) => {
+    expect(invalidFields(fields).message).toBe(detail);
+  });
+
+  it("is cut by bytes, in valid Unicode, because it is sent in a trailer of 8 KiB", () => {
+    const { message } = invalidFields({ ["é".repeat(40)]: ["\u{1F40B}".repeat(100)] });
+    expect(message).toBe(`${"é".repeat(32)}... ${"\u{1F40B}".repeat(48)}...`);
+    expect(invalidFields({ [`${"x".repeat(63)}é`]: ["is wrong"] }).message).toBe(`${"x".repeat(63)}... is wrong`);
+  });
+});
+
+describe("further faults of a request", () => {
+  const fieldsOf = (first: string, ...others: readonly string[]) => {
+    const checks = others.map((field) => () => {
+      throw invalidFields({ [field]: ["is wrong"] });
+    });
+    return Object.keys(withFurtherFaults(invalidFields({ [first]: ["is wrong"] }), checks).fields ?? {});
+  };
+
+  it.each<[string, string[], string[]]>([
+    ["a", ["b", "c"], ["a", "b", "c"]],
+    ["a", ["a"], ["a"]],
+    ["a", ["a.b", "a[0]", "ab"], ["a", "ab"]],
+    ["a.b", ["a", "a.c"], ["a.b", "a.c"]],
+    ["a[0].b", ["a[0]", "a[1].b", "a"], ["a[0].b", "a[1].b"]],
+  ])("beside %s are those of %j that are neither above nor below: %j", (first, others, fields) => {
+    expect(fieldsOf(first, ...others)).toEqual(fields);
+  });
+
+  it("are not looked for after a fault of another kind, and checks that pass or break otherwise add nothing", () => {
+    const denied = new Fault("permission_denied", "No.");
+    expect(withFurtherFaults(denied, [() => expect.fail("was checked")])).toBe(denied);
+    const first = invalidFields({ a: ["is wrong"] });
+    expect(withFurtherFaults(first, [() => 5, () => JSON.parse("{")])).toBe(first);
+  });
+});

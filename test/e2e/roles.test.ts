@@ -133,8 +133,13 @@ describe("people do not go around their role", () => {
       expect(body.message).toContain("second factor");
       expect(body.message.endsWith(HOW_TO_PROVE), role).toBe(role !== "DEVELOPER");
     }
-    const masked = { name: "A", type: "private", permissions: ["token:create", "token:read"] };
-    expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);
+    for (const permissions of [
+      ["token:create", "token:read"],
+      ["3ds:session:create", "3ds:session:read", "3ds:session:authenticate", "orchestration:transaction:capture"],
+    ]) {
+      const masked = { name: "A", type: "private", permissions };
+      expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);
+    }
   });
 
   it("with an application that may write the mask by which it then reads", async () => {

@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { MemoryLease, Proof } from "../../src/memory/memory-lease.js";
+import type { MemoryLease, Proof, Reservation } from "../../src/memory/memory-lease.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;
@@ -23,6 +24,13 @@ function served(budget: MemoryBudget, bytes: number, requestOf: (index: number) 
   }
   return leases;
 }
+
+/** What a request does with its memory, by its number. */
+const step = fc.record({
+  request: fc.nat({ max: 5 }),
+  act: fc.constantFrom("reserve", "reserveNow", "prove", "shrink", "close"),
+  bytes: fc.constantFrom(1_000, 60_000, MB, LARGEST),
+});
 
 const outsider = (): [string, Proof] => [newUuid(), keyProof(newTenantId())];
 
@@ -136,5 +144,46 @@ describe("the memory for bodies", () => {
     const before = budget.large.left;
     expect(lease.reserveReadNow(LARGEST)).toBeDefined();
     expect(before - budget.large.left).toBe(2 * 8 * 100_000);
+  });
+
+  it("is all free again once every request has ended, whatever they did and in whatever order", async () => {
+    const proof = keyProof(newTenantId());
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const budget = new MemoryBudget(LARGEST);
+        const leases = Array.from({ length: 6 }, (_, index) => budget.open(() => `10.0.0.${index % 2}`));
+        const proven = new Set<MemoryLease>();
+        const given: Reservation[] = [];
+        const waiting: Promise<unknown>[] = [];
+        for (const { request, act, bytes } of steps) {
+          const lease = leases[request] ?? expect.fail("there is no such request");
+          const take = (reservation: Reservation) => given.push(reservation);
+          if (act === "close") lease.close();
+          // A caller is identified once, before its request waits for memory.
+          if (act === "prove" && !proven.has(lease)) {
+            proven.add(lease);
+            lease.prove(proof);
+          }
+          if (act === "shrink") given.at(-1)?.shrink(bytes / 2);
+          try {
+            if (act === "reserveNow") take(lease.reserveNow(bytes));
+            if (act === "reserve") waiting.push(Promise.resolve(lease.reserve(bytes)).then(take, () => undefined));
+          } catch (error) {
+            expect(error).toMatchObject({ code: "unavailable" });
+          }
+          for (const pool of [budget.small, budget.large]) expect(pool.left).toBeGreaterThanOrEqual(0);
+          await Promise.resolve();
+        }
+        for (const lease of leases) lease.close();
+        await Promise.all(waiting);
+        const fresh = new MemoryBudget(LARGEST);
+        for (const size of ["small", "large"] as const) {
+          expect([budget[size].left, budget[size].waiting]).toEqual([fresh[size].size, 0]);
+        }
+        const again = (of: MemoryBudget) => served(of, LARGEST, () => ["10.0.0.0", proof]).length;
+        expect(again(budget)).toBe(again(fresh));
+      }),
+      { numRuns: 200 },
+    );
   });
 });

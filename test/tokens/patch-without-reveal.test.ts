@@ -1,4 +1,3 @@
-import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { storedContainer } from "../../src/access/container.js";
@@ -6,20 +5,15 @@ import { Fault } from "../../src/base/fault.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import type { Json } from "../../src/base/json.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { DEFAULT_SETTINGS } from "../../src/tenancy/settings.js";
 import { applyPatch, type PatchAuthor } from "../../src/tokens/patch.js";
 import type { Token } from "../../src/tokens/token.js";
 import type { TokenPatch } from "../../src/tokens/token-patch.js";
 import { tokenType } from "../../src/tokens/types/registry.js";
 import { viewOf } from "../../src/tokens/view.js";
+import { newTenantKeys } from "../support/tenant-keys.js";
 
-const key = (): KeyObject => createSecretKey(randomBytes(32));
-const versions = () => ({ current: 1, byVersion: new Map([[1, key()]]) });
-const KEYS: TenantKeys = {
-  ...{ data: versions(), cvc: versions(), audit: versions() },
-  ...{ fingerprint: key(), search: key(), proof: key() },
-};
+const KEYS = newTenantKeys();
 const NOW = new Date("2030-01-01T00:00:00Z");
 const TENANT = newTenantId();
 const ID = newUuid();

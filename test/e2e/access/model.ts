@@ -26,13 +26,16 @@ export interface Holder {
   readonly rules: readonly Rule[];
 }
 
-/** Rules in the order of their priority, then the plain permissions, which show masks; `use` alone shows values. */
+/** What a permission without a rule shows: masks, except that `use` shows values, and `delete` has nothing to show. */
+const PLAIN_TRANSFORMS: Partial<Record<Permission, Transform>> = { "token:use": "reveal", "token:delete": "redact" };
+
+/** Rules in the order of their priority, then the plain permissions. */
 function linesOf({ permissions, rules }: Holder): Rule[] {
   const plain = permissions.map(
     (permission): Rule => ({
       priority: Number.POSITIVE_INFINITY,
       container: "/",
-      transform: permission === "token:use" ? "reveal" : "mask",
+      transform: PLAIN_TRANSFORMS[permission] ?? "mask",
       permissions: [permission],
     }),
   );

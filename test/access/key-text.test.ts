@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseKeyName } from "../../src/access/frame-passes.js";
+import { checksum, KEY_KINDS, newKey, parseKey } from "../../src/access/key-text.js";
+import { newSecret, parseSecret } from "../../src/access/secret-text.js";
+import { compactUuid, expandUuid } from "../../src/base/compact-uuid.js";
+import { newTenantId, newUuid } from "../../src/base/ids.js";
+import { newLink, parseLink } from "../../src/tenancy/invitation-link.js";
+
+const tenantId = newTenantId();
+const id = newUuid();
+const SECRET_KINDS = ["sgn", "lnk", "oid", "pky"] as const;
+
+/** Each text that the vault hands out as a credential, and what its reader makes of any text. */
+const credentials: [name: string, make: () => { text: string; hash: Buffer }, parse: (text: string) => unknown][] = [
+  ...KEY_KINDS.map((kind): (typeof credentials)[number] => {
+    return [`a ${kind} key`, () => revealed(newKey(kind, tenantId)), parseKey];
+  }),
+  ...SECRET_KINDS.map((kind): (typeof credentials)[number] => {
+    const parse = (text: string) => parseSecret(kind, text);
+    return [`a ${kind} secret`, () => revealed(newSecret(kind, tenantId, id)), parse];
+  }),
+  ["an invitation link", () => revealed(newLink(tenantId, id)), parseLink],
+];
+
+function revealed({ text, hash }: ReturnType<typeof newKey>) {
+  return { text: text.reveal(), hash };
+}
+
+const letter = fc.constantFrom(..."0123456789ABCXYZabcxyz_- ");
+
+describe.each(credentials)("%s", (_, make, parse) => {
+  it("names its tenant, and is known by the SHA-256 of its text", () => {
+    const { text, hash } = make();
+    expect(hash).toEqual(createHash("sha256").update(text).digest());
+    expect(parse(text)).toMatchObject({ tenantId, hash });
+  });
+
+  it("is different each time, also in its secret part alone", () => {
+    const secrets = Array.from({ length: 50 }, () => make().text.split("_").at(-2));
+    expect(new Set(secrets).size).toBe(50);
+    for (const secret of secrets) expect(secret).toMatch(/^[0-9A-Za-z]{43}$/);
+  });
+
+  it("is rejected without a look-up after any typing mistake", () => {
+    const { text } = make();
+    fc.assert(
+      fc.property(fc.nat({ max: text.length - 1 }), letter, (at, typed) => {
+        const [before, after] = [text.slice(0, at), text.slice(at + 1)];
+        const swapped = before.slice(0, -1) + text.charAt(at) + before.slice(-1) + after;
+        const mistakes = [before + typed + after, before + typed + text.slice(at), before + after, swapped];
+        for (const mistake of mistakes) if (mistake !== text) expect(parse(mistake), mistake).toBeUndefined();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is rejected with anything before or after it", () => {
+    const { text } = make();
+    for (const around of [` ${text}`, `${text} `, `${text}\n`, text + text, "", text.toUpperCase()]) {
+      expect(parse(around)).toBeUndefined();
+    }
+  });
+});
+
+describe("a credential with a valid checksum", () => {
+  const signed = (body: string) => `${body}_${checksum(body)}`;
+  const secret = "x".repeat(43);
+  const tenant = compactUuid(tenantId);
+
+  it.each([
+    ["of a kind that does not exist", `key_prod_adm_${tenant}_${secret}`, false],
+    ["with a secret that is too short", `key_prod_pvt_${tenant}_${secret.slice(1)}`, false],
+    ["with a tenant above 128 bits", `key_prod_pvt_${"z".repeat(22)}_${secret}`, false],
+    ["of another environment", `key_test_pvt_${tenant}_${secret}`, true],
+  ])("%s: %s", (_, body, isRead) => {
+    expect(parseKey(signed(body)) !== undefined).toBe(isRead);
+  });
+
+  it("for one purpose is not one for another", () => {
+    for (const made of SECRET_KINDS) {
+      const text = newSecret(made, tenantId, id).text.reveal();
+      for (const asked of SECRET_KINDS) expect(parseSecret(asked, text) !== undefined).toBe(asked === made);
+      expect(parseKey(text)).toBeUndefined();
+      expect(parseLink(text)).toBeUndefined();
+    }
+  });
+});
+
+describe("the name of a key, which a page may show to anyone", () => {
+  const hash = createHash("sha256").update("a key").digest();
+  const name = (kind: string, hashText = hash.toString("base64url")) => `${kind}_${compactUuid(tenantId)}_${hashText}`;
+
+  it.each(["pub", "ses"])("has the kind %s, the tenant and the hash", (kind) => {
+    expect(parseKeyName(name(kind))).toEqual({ kind, tenantId, hash });
+  });
+
+  it.each(["pvt", "mgt", "prx", "PUB", ""])("cannot have the kind %j", (kind) => {
+    expect(parseKeyName(name(kind))).toBeUndefined();
+  });
+
+  it.each([
+    ["a key itself", newKey("pub", tenantId).text.reveal()],
+    ["a short hash", name("pub", "abc")],
+    ["a hash with padding", name("pub", `${hash.toString("base64url")}=`)],
+    ["a tenant above 128 bits", `pub_${"z".repeat(22)}_${hash.toString("base64url")}`],
+  ])("is not %s", (_, text) => {
+    expect(parseKeyName(text)).toBeUndefined();
+  });
+});
+
+describe("a UUID as 22 letters and digits", () => {
+  it("is read as it was written", () => {
+    fc.assert(
+      fc.property(fc.uuid(), (text) => {
+        const uuid = expandUuid(toCompact(text));
+        expect(uuid).toBe(text);
+        expect(uuid && compactUuid(uuid)).toHaveLength(22);
+      }),
+    );
+  });
+
+  it.each(["", "!".repeat(22), "z".repeat(22), "1".padStart(21, "0"), "1".padStart(23, "0")])(
+    "cannot be %j",
+    (text) => {
+      expect(expandUuid(text)).toBeUndefined();
+    },
+  );
+});
+
+/** Base62 by plain arithmetic. */
+function toCompact(uuid: string): string {
+  const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  let value = BigInt(`0x${uuid.replaceAll("-", "")}`);
+  let text = "";
+  for (let digit = 0; digit < 22; digit += 1, value /= 62n) text = alphabet.charAt(Number(value % 62n)) + text;
+  return text;
+}

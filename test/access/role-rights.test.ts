@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import type { AccessRights, Transform } from "../../src/access/access-rule.js";
+import type { Caller } from "../../src/access/caller.js";
+import {
+  type ApplicationType,
+  PERMISSIONS,
+  TOKEN_PERMISSIONS,
+  type TokenPermission,
+} from "../../src/access/permissions.js";
+import { Denied } from "../../src/access/refusal.js";
+import { ROLES, type Role } from "../../src/access/role.js";
+import {
+  canGrantAnyPermission,
+  grantOfRole,
+  requireGrantable,
+  requireOwn,
+  withRevealGrant,
+} from "../../src/access/role-rights.js";
+import { Fault } from "../../src/base/fault.js";
+import { newUuid } from "../../src/base/ids.js";
+import { applicationCaller, personCaller } from "../support/caller.js";
+import { rightsOf, tokenIn } from "./rights.js";
+
+type Cell = Transform | undefined;
+
+describe("what people see of tokens", () => {
+  const no = undefined;
+  const columns: readonly TokenPermission[] = [
+    ...(["token:create", "token:read", "token:search", "token:update", "token:delete", "token:use"] as const),
+  ];
+
+  it.each<[Role, ...Cell[]]>([
+    //             create  read      search    update  delete  use
+    ["OWNER", ...(["mask", "mask", "mask", "mask", "mask", "mask"] as const)],
+    ["ADMIN", ...(["mask", "mask", "mask", "mask", "mask", "mask"] as const)],
+    ["AUDITOR", ...([no, "redact", "redact", no, no, "redact"] as const)],
+    ["DEVELOPER", ...([no, no, no, no, no, no] as const)],
+  ])("as %s, to create: %s, read: %s, search: %s, update: %s, delete: %s, use: %s", (role, ...cells) => {
+    const shown = columns.map((permission) => grantOfRole(role).transformFor(permission, tokenIn(["/pci/high/"])));
+    expect(shown).toEqual(cells);
+    expect(columns.toSorted()).toEqual([...TOKEN_PERMISSIONS].toSorted());
+  });
+
+  it.each(ROLES)("is never a value in the clear, and no permission that is not about tokens: %s", (role) => {
+    for (const { permission } of PERMISSIONS) {
+      if (!columns.some((one) => one === permission)) expect(grantOfRole(role).holds(permission)).toBe(false);
+    }
+    for (const permission of columns) {
+      expect(grantOfRole(role).transformFor(permission, tokenIn(["/"]))).not.toBe("reveal");
+    }
+  });
+});
+
+/** The code with which an author may not give rights to an application; undefined: it may. */
+function refusalOf(author: Caller, type: ApplicationType, rights: AccessRights): string | undefined {
+  try {
+    requireGrantable(author, type, rights);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+}
+
+describe("rights that a person gives to an application without a second factor", () => {
+  it.each<[ApplicationType, string, string | undefined]>([
+    ["private", "plain create", undefined],
+    ["private", "plain read", undefined],
+    ["private", "plain search", undefined],
+    ["private", "plain delete", undefined],
+    ["private", "plain update", "token:update by a rule other than redact"],
+    ["private", "plain use", "token:use"],
+    ["private", "/a/ mask create+read+search+delete", undefined],
+    ["private", "/a/ redact update", undefined],
+    ["private", "/a/ mask update", "token:update by a rule other than redact"],
+    ["private", "/a/ reveal read", "token:read by a rule that reveals"],
+    ["private", "/a/ reveal! read", "token:read by a rule that reveals"],
+    ["private", "/a/ reveal search", "token:search by a rule that reveals"],
+    ["private", "/a/ redact use", "token:use"],
+    ["private", "plain 3ds:session:create+3ds:session:read+3ds:session:authenticate", undefined],
+    ["private", "plain orchestration:transaction:capture", undefined],
+    ["public", "plain create+update", undefined],
+    ["public", "/a/ mask update", undefined],
+    ["public", "/a/ reveal create", "token:create by a rule that reveals"],
+    ["public", "plain 3ds:session:create", undefined],
+  ])("%s application with %s: beyond the limit is %s", (type, line, exceeded) => {
+    const rights = rightsOf(line);
+    for (const role of ROLES) {
+      const refusal = refusalOf(personCaller(role), type, rights);
+      if (exceeded === undefined) expect(refusal, role).toBeUndefined();
+      else expect(refusal, role).toContain(`an application with ${exceeded}`);
+    }
+  });
+
+  it.each<[Role, boolean, string | undefined]>([
+    ["OWNER", false, "second_factor_required"],
+    ["OWNER", true, undefined],
+    ["ADMIN", false, "second_factor_required"],
+    ["ADMIN", true, undefined],
+    ["AUDITOR", false, "permission_denied"],
+    ["AUDITOR", true, "permission_denied"],
+    ["DEVELOPER", false, "permission_denied"],
+    ["DEVELOPER", true, "permission_denied"],
+  ])("beyond that limit, %s with a second factor: %s is refused with %s", (role, hasSecondFactor, code) => {
+    const author = personCaller(role, { hasSecondFactor });
+    expect(canGrantAnyPermission(author)).toBe(code === undefined);
+    for (const [type, line] of [
+      ["management", "plain log:read"],
+      ["private", "/ reveal read"],
+    ] as const) {
+      const refusal = refusalOf(author, type, rightsOf(line));
+      if (code === undefined) expect(refusal).toBeUndefined();
+      else expect(refusal).toMatch(new RegExp(`^${code}: `));
+    }
+  });
+
+  it("does not limit the key of an application", () => {
+    const key = applicationCaller(rightsOf("plain application:create"), "management");
+    expect(canGrantAnyPermission(key)).toBe(true);
+    expect(refusalOf(key, "management", rightsOf("plain log:read"))).toBeUndefined();
+    expect(refusalOf(key, "private", rightsOf("/ reveal read+use"))).toBeUndefined();
+  });
+});
+
+describe("an entity that others created", () => {
+  it.each<[Role, boolean]>([
+    ["OWNER", true],
+    ["ADMIN", true],
+    ["AUDITOR", true],
+    ["DEVELOPER", false],
+  ])("may be changed by %s: %s", (role, isAllowed) => {
+    const person = personCaller(role);
+    expect(() => requireOwn(person, person.principal.userId)).not.toThrow();
+    for (const other of [newUuid(), person.principal.memberId, null]) {
+      if (isAllowed) expect(() => requireOwn(person, other)).not.toThrow();
+      else expect(() => requireOwn(person, other)).toThrow("may only change, delete or make keys for what you created");
+    }
+  });
+
+  it("may be changed with a key", () => {
+    expect(() => requireOwn(applicationCaller(rightsOf("plain read")), newUuid())).not.toThrow();
+  });
+});
+
+describe("a value in the clear for a person", () => {
+  const admin = personCaller("ADMIN", { hasSecondFactor: true });
+
+  it("is the right to read one, with a reason, if the tenant allows it", () => {
+    const allowing = { ...admin, settings: { ...admin.settings, reveal_to_people: true } };
+    const { grant, ...others } = withRevealGrant(allowing);
+    const { grant: _, ...same } = allowing;
+    expect(others).toEqual(same);
+    const shown = TOKEN_PERMISSIONS.map((permission) => grant.transformFor(permission, tokenIn(["/a/"])));
+    expect(shown).toEqual(TOKEN_PERMISSIONS.map((one) => (one === "token:read" ? "reveal" : undefined)));
+    expect(grant.asksReason("token:read", tokenIn(["/a/"]))).toBe(true);
+  });
+
+  it("is denied with a row in the log while the tenant's setting is off", () => {
+    const denied = (() => {
+      try {
+        return withRevealGrant(admin);
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(denied).toBeInstanceOf(Denied);
+    expect(denied).toMatchObject({
+      tenantId: admin.tenantId,
+      fault: { code: "permission_denied" },
+      entry: { entityType: "tenant", operation: "refuse", message: expect.stringContaining("reveal_to_people is off") },
+    });
+  });
+});
