@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { suggestionFor } from "../base/suggestion.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { DATABASE_SETTINGS } from "./groups/database.js";
 import type { Setting } from "./setting.js";
@@ -14,6 +15,11 @@ import {
 /** The configuration is wrong. The message is one line for the operator and says what to do. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+
+  /** @param message may repeat a value, whose line breaks and control characters are shown as blanks. */
+  constructor(message: string) {
+    super(message.replaceAll(/\p{Cc}+/gu, " "));
+  }
 }
 
 /** Names of all settings without their prefix, files of secrets included. */
@@ -60,7 +66,7 @@ export function refuseUnknownNames(environment: Environment): void {
   for (const key of keys) {
     const name = key.slice("CLOAKROOM_".length);
     if (NAMES.some((known) => known === name)) continue;
-    const close = NAMES.find((known) => known.startsWith(name.slice(0, 4)));
+    const close = suggestionFor(name, NAMES);
     const hint = close ? ` Did you mean CLOAKROOM_${close}?` : "";
     throw new ConfigError(`Unknown setting ${key}.${hint} docs/configuration.md lists all settings.`);
   }

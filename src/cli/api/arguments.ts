@@ -1,8 +1,8 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { suggestionFor } from "../../base/suggestion.js";
 import { UsageError } from "../command.js";
 import { type ApiCommand, flagsOf } from "./command.js";
 import type { CommandArguments } from "./command-arguments.js";
-import { suggestionFor } from "./suggestion.js";
 
 /** @throws {UsageError} for what the command does not take. No message repeats a value, which may be a secret. */
 export function parseArguments(command: ApiCommand, args: readonly string[]): CommandArguments {
