@@ -4,13 +4,14 @@ import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { ERROR_CODES, isCredentialsError, isDecline } from "../../src/payments/error-code.js";
 import { FORMULA_IDS, type FormulaId } from "../../src/payments/formula.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay, scheduleLookUp } from "../../src/payments/look-up-schedule.js";
-import { detectsRepetition, reconcileResend } from "../../src/payments/resend.js";
+import { reconcileResend } from "../../src/payments/reconcile-resend.js";
+import { shouldResend } from "../../src/payments/resend.js";
 import { base62Of, decodeSignedPath, uuidFrom } from "../../src/payments/signed-path.js";
-import { anAttempt, aPayment, NOW } from "./sample-payment.js";
+import { anAttempt, aPayment, authorized, NOW } from "./sample-payment.js";
 
 const HOUR_MS = 3_600_000;
 
-describe("a request that is sent again", () => {
+describe("a capture at a service that cannot look it up", () => {
   /** Hours for which each service detects the repetition, less one. */
   const HOURS: Readonly<Record<FormulaId, number>> = {
     "simulator-card": Number.POSITIVE_INFINITY,
@@ -20,8 +21,10 @@ describe("a request that is sent again", () => {
     "authorizenet-card": Number.POSITIVE_INFINITY,
   };
 
-  it.each(FORMULA_IDS)("is known to %s as a repetition for its hours, and no longer", (id) => {
-    const detects = (hours: number) => detectsRepetition({ since: NOW }, id, NOW + hours * HOUR_MS);
+  it.each(FORMULA_IDS)("is sent again to %s for its hours, and no longer", (id) => {
+    const attempt = anAttempt("capture", { state: "unknown", account: "here" });
+    const payment = authorized({ attempt, connection: { formulaId: id, method: "card", displayName: "Shop" } });
+    const detects = (hours: number) => shouldResend(payment, { kind: "unsupported" }, NOW + hours * HOUR_MS);
     for (const hours of [0, 1, 22.9, 23, 24, 166.9, 167, 10_000])
       expect([hours, detects(hours)]).toEqual([hours, hours < HOURS[id]]);
   });
