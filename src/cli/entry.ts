@@ -1,8 +1,8 @@
+import { suggestionFor } from "../base/suggestion.js";
 import type { ApiCommand } from "./api/command.js";
 import { API_COMMANDS } from "./api/commands.js";
 import { argumentAt, completionScript, completionsOf } from "./api/completion.js";
 import { commandHelp, overview } from "./api/help.js";
-import { suggestionFor } from "./api/suggestion.js";
 import { OPERATOR_COMMANDS } from "./operator-commands.js";
 import { printable } from "./printable.js";
 import { versionLine } from "./version.js";

@@ -1,6 +1,5 @@
 import { actorOf, sendingTo } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
-import { Fault, invalid } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
@@ -11,10 +10,11 @@ import { accountFingerprint, withAccountSentTo } from "./account-fingerprint.js"
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { SENDING_LEASE_MS } from "./create-payment.js";
+import { amountToCapture, amountToRefund, requireVoidable } from "./operation-rules.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import type { PaymentCall } from "./payment-call.js";
-import { amountClaimed, openRefund, type Refund, sealRefund } from "./refund.js";
+import { openRefund, type Refund, sealRefund } from "./refund.js";
 
 /** A payment with an operation that is stored and not yet sent. */
 export interface BegunOperation {
@@ -24,30 +24,14 @@ export interface BegunOperation {
 
 /** Stores a capture. Default amount: the whole authorization. */
 export async function beginCapture(call: PaymentCall, id: Uuid, wanted: number | undefined): Promise<BegunOperation> {
-  return begin(call, id, "capture", (payment) => {
-    if (payment.status !== "authorization_succeeded") {
-      throw wrongState(payment, "only an authorization that succeeded can be captured, once.");
-    }
-    const amount = wanted ?? payment.authorizedAmount;
-    if (amount > payment.authorizedAmount) {
-      throw invalid("amount", `must be at most what was authorized: ${payment.authorizedAmount}`);
-    }
-    if (amount === 0) throw invalid("amount", "must be more than 0: nothing was authorized");
-    return beginAttempt(payment, "capture", amount, call.tx.now.getTime());
-  });
+  return begin(call, id, "capture", (payment) =>
+    beginAttempt(payment, "capture", amountToCapture(payment, wanted), call.tx.now.getTime()),
+  );
 }
 
 export async function beginVoid(call: PaymentCall, id: Uuid): Promise<BegunOperation> {
   return begin(call, id, "token:use", (payment) => {
-    if (payment.status === "capture_succeeded" || payment.status === "capture_pending") {
-      throw wrongState(payment, "what is captured can be refunded instead.");
-    }
-    if (payment.status !== "authorization_succeeded") {
-      throw wrongState(payment, "only an authorization that succeeded can be voided.");
-    }
-    if (payment.authorizedAmount === 0) {
-      throw new Fault("wrong_state", "A zero-amount authorization cannot be voided.");
-    }
+    requireVoidable(payment);
     return beginAttempt(payment, "void", 0, call.tx.now.getTime());
   });
 }
@@ -55,9 +39,6 @@ export async function beginVoid(call: PaymentCall, id: Uuid): Promise<BegunOpera
 export interface BegunRefund extends BegunOperation {
   readonly refund: Refund;
 }
-
-/** Each change and look-up of a payment reads all of its refunds. */
-const MAX_REFUNDS = 1_000;
 
 /** Stores a refund. Default amount: everything not yet refunded. */
 export async function beginRefund(
@@ -68,17 +49,10 @@ export async function beginRefund(
 ): Promise<BegunRefund> {
   const { tx, keys } = call;
   const begun = await begin(call, id, "token:use", async (payment) => {
-    if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
     // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
-    if (rows.length >= MAX_REFUNDS) {
-      throw wrongState(payment, `it has ${rows.length} refunds, and may have at most ${MAX_REFUNDS}.`);
-    }
-    const claimed = amountClaimed(rows.map((row) => openRefund(keys, tx.tenantId, row)));
-    const left = payment.capturedAmount - Math.max(claimed, payment.refundedAmount);
-    const amount = wanted ?? left;
-    if (left <= 0) throw wrongState(payment, "all of it was refunded already.");
-    if (amount > left) throw invalid("amount", `must be at most what is left to refund: ${left}`);
+    const refunds = rows.map((row) => openRefund(keys, tx.tenantId, row));
+    const amount = amountToRefund(payment, refunds, wanted);
     return beginRefundAttempt(payment, amount, tx.now.getTime());
   });
   const refund = plannedRefund(begun.payment, reason, tx.now);

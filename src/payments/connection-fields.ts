@@ -20,6 +20,7 @@ export interface GivenField {
 export function readFields(formula: Formula, given: readonly GivenField[], kept?: ConnectionFields): ConnectionFields {
   const faults: Record<string, string[]> = {};
   const fields = new Map<string, Sensitive<string>>();
+  const named = new Set<string>();
   for (const [index, { key, value }] of given.entries()) {
     const field = formula.fields.find((known) => known.key === key || known.aliases?.includes(key));
     const place = `fields[${index}]`;
@@ -27,16 +28,16 @@ export function readFields(formula: Formula, given: readonly GivenField[], kept?
       ? faultOf(field, value)
       : `must be one of ${formula.fields.map(({ key: name }) => name).join(", ")}`;
     if (!field) faults[`${place}.key`] = [String(fault)];
-    else if (fields.has(field.key)) faults[`${place}.key`] = ["must be given once"];
+    else if (named.has(field.key)) faults[`${place}.key`] = ["must be given once"];
     else if (value === undefined || (value === "" && !kept)) {
       faults[`${place}.value`] = ["must be a text that is not empty"];
     } else if (fault) faults[`${place}.value`] = [fault];
     else if (value !== "") fields.set(field.key, new Sensitive(value));
+    if (field) named.add(field.key);
   }
   for (const { key, secret } of formula.fields) {
     const value = kept?.get(key);
-    const isGiven = given.some((field) => field.key === key);
-    if (value && secret && !isGiven && !fields.has(key)) fields.set(key, value);
+    if (value && secret && !named.has(key)) fields.set(key, value);
   }
   const missing = formula.fields.filter(({ key, required }) => required && !fields.has(key)).map(({ key }) => key);
   if (missing.length > 0 && Object.keys(faults).length === 0) {

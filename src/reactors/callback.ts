@@ -6,11 +6,14 @@ import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 
 /** Ten retries after the first attempt, over two and a half hours. */
-export const RETRIES = 10;
+const RETRIES = 10;
 
-/** Milliseconds to wait after a failed attempt, counted from 0: 8.8 s, 17.6 s ... 75 min, together 2 h 30 min. */
-export function retryDelay(attempt: number): number {
-  return 8_800 * 2 ** attempt;
+/**
+ * Milliseconds to wait after a failed attempt, counted from 0: 8.8 s, 17.6 s ... 75 min, together 2 h 30 min. Undefined
+ * after the last.
+ */
+export function retryDelay(attempt: number): number | undefined {
+  return attempt < RETRIES ? 8_800 * 2 ** attempt : undefined;
 }
 
 /** For one attempt to deliver a result. */

@@ -22,10 +22,18 @@ export type RunEnd =
   | { readonly kind: "failed"; readonly failure: FunctionFailed }
   | { readonly kind: "refused"; readonly fault: Fault };
 
-/** The end of a run that threw; undefined for errors that callers do not see. */
-export function endOf(error: unknown): RunEnd | undefined {
+/** A run without an end, which starts again. */
+export type Interruption =
+  /** There was no room for it, or the server stops. */
+  | { readonly kind: "postponed" }
+  /** By a defect, which counts against the run. */
+  | { readonly kind: "broken_off"; readonly defect: unknown };
+
+/** What follows a run that threw. Callers see faults and errors of their code, and no defects. */
+export function afterThrow(error: unknown, isStopping: boolean): RunEnd | Interruption {
+  if (isStopping || (error instanceof Fault && error.code === "unavailable")) return { kind: "postponed" };
   if (error instanceof FunctionFailed) return { kind: "failed", failure: error };
-  return error instanceof Fault ? { kind: "refused", fault: error } : undefined;
+  return error instanceof Fault ? { kind: "refused", fault: error } : { kind: "broken_off", defect: error };
 }
 
 /** The result that a waiting caller would get. @throws {FunctionFailed | Fault} if it is an error. */

@@ -13,8 +13,8 @@ import { scheduleDue } from "../store/jobs/due.js";
 import { StaleAuthorization } from "../store/postgres/database-error.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { postResult, RETRIES, retryDelay } from "./callback.js";
-import { bodyOf, endOf, type RunEnd } from "./outcome.js";
+import { postResult, retryDelay } from "./callback.js";
+import { afterThrow, bodyOf, type Interruption, type RunEnd } from "./outcome.js";
 import { authorizeRun, type ReactParts, react, tokensOfArgs } from "./react.js";
 import { openEnd, openRequest, type StoredRequest, sealEnd, sealRequest } from "./runs.js";
 
@@ -102,8 +102,8 @@ export class RunQueue {
       return;
     }
     const end = await this.#end(tenantId, keys, run, request);
-    if (end instanceof NotEnded) {
-      const attempts = run.attempts + (end.isOurFault ? 1 : 0);
+    if (end.kind === "postponed" || end.kind === "broken_off") {
+      const attempts = run.attempts + (end.kind === "broken_off" ? 1 : 0);
       await this.#later(tenantId, run, { state: "queued", result: null, attempts, delay: SOON_MS, spent: null });
       return;
     }
@@ -129,16 +129,19 @@ export class RunQueue {
     }
   }
 
-  async #end(tenantId: TenantId, keys: TenantKeys, run: RunRow, request: StoredRequest): Promise<RunEnd | NotEnded> {
+  async #end(
+    tenantId: TenantId,
+    keys: TenantKeys,
+    run: RunRow,
+    request: StoredRequest,
+  ): Promise<RunEnd | Interruption> {
     if (run.attempts >= MAX_CUT_OFF) return { kind: "failed", failure: cutOff() };
     try {
       return await this.#react(tenantId, keys, run, request);
     } catch (error) {
-      if (this.#stopping.signal.aborted || isNoRoom(error)) return new NotEnded(false);
-      const end = endOf(error);
-      if (end) return end;
-      this.#parts.onFailure(tenantId, error);
-      return new NotEnded(true);
+      const end = afterThrow(error, this.#stopping.signal.aborted);
+      if (end.kind === "broken_off") this.#parts.onFailure(tenantId, end.defect);
+      return end;
     }
   }
 
@@ -166,11 +169,10 @@ export class RunQueue {
     const url = request.callbackUrl ?? "";
     const { signal } = this.#stopping;
     const error = await postResult(agents, tenantId, url, bodyOf(end, showError), signal);
-    const isLast = failed >= RETRIES;
     const delay = retryDelay(failed);
     const attempt = failed + 1;
-    if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay: isLast ? undefined : delay });
-    if (!error || isLast) return this.#write(tenantId, (tx) => tx.enqueue(deleteRun, run));
+    if (error && !signal.aborted) onUndelivered(tenantId, { error, attempt, delay });
+    if (!error || delay === undefined) return this.#write(tenantId, (tx) => tx.enqueue(deleteRun, run));
     const spent = run.state === "delivering" ? null : run.request;
     await this.#later(tenantId, run, { ...run, state: "delivering", attempts: attempt, delay, spent });
   }
@@ -198,19 +200,6 @@ export class RunQueue {
   async #write(tenantId: TenantId, write: (tx: Transaction) => void): Promise<void> {
     await this.#parts.database.ordinary.run(tenantId, "unguarded", async (tx) => write(tx));
   }
-}
-
-/** A run to retry. */
-class NotEnded {
-  readonly isOurFault: boolean;
-
-  constructor(isOurFault: boolean) {
-    this.isOurFault = isOurFault;
-  }
-}
-
-function isNoRoom(error: unknown): boolean {
-  return error instanceof Fault && error.code === "unavailable";
 }
 
 function cutOff(): FunctionFailed {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Network } from "../base/network.js";
 import type { Sensitive } from "../crypto/sensitive.js";
@@ -9,9 +10,9 @@ import type { Name } from "./settings.js";
 export function readPublicUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && (url.protocol === "http:" || url.protocol === "https:") && url.search === "" && url.hash === "") {
-    return text.replace(/\/+$/, "");
-  }
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
+  // Also an empty query or fragment: paths are appended to the text.
+  if (isWeb && url.username === "" && url.password === "" && !/[?#\s]/.test(text)) return text.replace(/\/+$/, "");
   throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com; it is "${text}".`);
 }
 
@@ -35,8 +36,10 @@ export function readNetworks(name: Name, list: string): Network[] {
 }
 
 function readNetwork(name: Name, entry: string): Network {
-  const isSingle = ipaddr.isValid(entry);
-  if (!isSingle && !ipaddr.isValidCIDR(entry)) {
+  const [ip = "", ...further] = entry.split("/");
+  const isSingle = further.length === 0;
+  // ipaddr.js alone also reads 10/8 as 0.0.0.10/8, and 010.0.0.1 as 8.0.0.1.
+  if (isIP(ip) === 0 || !(isSingle ? ipaddr.isValid(entry) : ipaddr.isValidCIDR(entry))) {
     throw new ConfigError(
       `CLOAKROOM_${name} must be addresses or networks such as 10.0.0.0/8, separated by commas; "${entry}" is not valid.`,
     );

@@ -1,3 +1,4 @@
+import { suggestionFor } from "../base/suggestion.js";
 import { ConfigError } from "./config-error.js";
 import { DATABASE_SETTINGS } from "./groups/database.js";
 import type { Setting } from "./setting.js";
@@ -46,7 +47,7 @@ export function refuseUnknownNames(environment: Environment): void {
   for (const key of keys) {
     const name = key.slice("CLOAKROOM_".length);
     if (NAMES.some((known) => known === name)) continue;
-    const close = NAMES.find((known) => known.startsWith(name.slice(0, 4)));
+    const close = suggestionFor(name, NAMES);
     const hint = close ? ` Did you mean CLOAKROOM_${close}?` : "";
     throw new ConfigError(`Unknown setting ${key}.${hint} docs/configuration.md lists all settings.`);
   }

@@ -30,12 +30,18 @@ export class ServedPaths {
     return [...this.#paths].map(([url, { methods }]) => [url, methods]);
   }
 
-  /** The methods of the path in a request's target. Undefined if there is no such path. */
+  /**
+   * The methods of the path in a request's target. Undefined if there is no such path. A literal segment is preferred to
+   * a variable, as by the router.
+   */
   methodsAt(target: string): ReadonlySet<string> | undefined {
     const path = target.replace(/[?#].*$/s, "").replace(/\/$/, "");
     if (this.#calls.has(path)) return POST;
     const parts = path.slice(1).split("/");
-    return [...this.#paths.values()].find(({ template }) => matches(template, parts))?.methods;
+    const [closest] = [...this.#paths.values()]
+      .filter(({ template }) => matches(template, parts))
+      .toSorted((one, other) => one.template.variables.length - other.template.variables.length);
+    return closest?.methods;
   }
 }
 

@@ -1,8 +1,8 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { suggestionFor } from "../../base/suggestion.js";
 import { UsageError } from "../command.js";
 import { type ApiCommand, flagsOf } from "./command.js";
 import type { CommandArguments } from "./command-arguments.js";
-import { suggestionFor } from "./suggestion.js";
 
 /** @throws {UsageError} for what the command does not take. No message repeats a value, which may be a secret. */
 export function parseArguments(command: ApiCommand, args: readonly string[]): CommandArguments {
@@ -18,7 +18,7 @@ export function parseArguments(command: ApiCommand, args: readonly string[]): Co
     if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
     const name = token.name === "h" ? "help" : token.name;
-    const flag = flags[name];
+    const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
     if (!flag) throw unknownOption(command, token.rawName);
     if (flag.kind === "switch") {
       if (token.value !== undefined) throw new UsageError(`--${name} takes no value.`);

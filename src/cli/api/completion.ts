@@ -28,7 +28,7 @@ complete -c cloakroom -a "(__cloakroom_complete)"`,
 
 /** The script that makes a shell complete commands. @throws {UsageError} for another shell. */
 export function completionScript(shell: string | undefined): string {
-  const script = SCRIPTS[shell ?? ""];
+  const script = shell !== undefined && Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined;
   if (script === undefined) throw new UsageError("Usage: cloakroom completion bash, zsh or fish");
   return script;
 }

@@ -27,6 +27,8 @@ const BY_ERROR: Readonly<Record<string, number>> = {
   unauthenticated: EXIT_CODES.notSignedIn,
   not_found: EXIT_CODES.notFound,
   permission_denied: EXIT_CODES.denied,
+  second_factor_required: EXIT_CODES.denied,
+  reason_required: EXIT_CODES.denied,
   already_exists: EXIT_CODES.conflict,
   conflict: EXIT_CODES.conflict,
   wrong_state: EXIT_CODES.conflict,

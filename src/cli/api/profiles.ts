@@ -29,7 +29,8 @@ export function readProfiles(file: string): Profiles {
   const damaged = new UsageError(`${file} cannot be read. Remove it and run: cloakroom login`);
   const content = parsed(readFileSync(file, "utf8"), damaged);
   if (typeof content !== "object" || content === null) throw damaged;
-  const profiles: Record<string, Profile> = {};
+  // Without a prototype: no profile is named constructor unless the file has it.
+  const profiles: Record<string, Profile> = Object.create(null);
   for (const [name, profile] of Object.entries(content)) {
     if (!isProfile(profile)) throw damaged;
     profiles[name] = profile;

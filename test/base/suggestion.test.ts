@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { editDistance, suggestionFor } from "../../src/cli/api/suggestion.js";
+import { editDistance, suggestionFor } from "../../src/base/suggestion.js";
 
 describe("suggestionFor", () => {
   const names = ["tokens", "apps", "app-keys", "proxies", "reactors", "logs"];
@@ -13,6 +13,14 @@ describe("suggestionFor", () => {
     ["prox", "proxies"],
   ])("%s means %s", (word, meant) => {
     expect(suggestionFor(word, names)).toBe(meant);
+  });
+
+  it.each([
+    ["trusted-proxy", "trusted-proxies"],
+    ["trusting-a-proxy", undefined],
+    ["prety", undefined],
+  ])("allows an edit for every four characters of a longer word: %s means %s", (word, meant) => {
+    expect(suggestionFor(word, ["trusted-proxies", "port"])).toBe(meant);
   });
 
   it.each(["", "x", "go", "widgets"])("suggests nothing for %j", (word) => {

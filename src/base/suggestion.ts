@@ -1,12 +1,14 @@
-/** Edits between a word and a suggestion for it. */
-const MAX_EDITS = 2;
+/** Edits between a word and a suggestion for it: two, and one for every four characters in a longer word. */
+const MIN_EDITS = 2;
+const CHARACTERS_PER_EDIT = 4;
 
 /** The candidate that a misspelled word most likely means; undefined if none is close or begins with it. */
 export function suggestionFor(word: string, candidates: readonly string[]): string | undefined {
+  // In a short word, two edits change too much of it.
+  const most = Math.min(Math.max(MIN_EDITS, word.length / CHARACTERS_PER_EDIT), word.length / 2);
   const rated = candidates
     .map((candidate) => ({ candidate, edits: editDistance(word, candidate) }))
-    // In a short word, two edits change too much of it.
-    .filter(({ edits }) => edits <= Math.min(MAX_EDITS, Math.floor(word.length / 2)))
+    .filter(({ edits }) => edits <= most)
     .toSorted((one, other) => one.edits - other.edits);
   return rated[0]?.candidate ?? candidates.find((candidate) => word.length > 1 && candidate.startsWith(word));
 }
