@@ -65,7 +65,8 @@ export class Grant {
 
   /**
    * What the caller may see of an existing token with this permission; undefined if it may not use the token. The first
-   * rule by priority that has the permission and covers one of the token's containers decides.
+   * rule by priority that has the permission and covers one of the token's containers decides, otherwise the plain
+   * permission. A session sees at most what the application that authorized it may see.
    */
   transformFor(permission: TokenPermission, token: AccessTarget): Transform | undefined {
     return this.#decide(permission, token);

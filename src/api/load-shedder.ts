@@ -5,20 +5,22 @@ import { isRpc, refuseRequest } from "./refuse-request.js";
 /** Answers an excess request, or returns false for one to serve. */
 export type LoadShedder = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-export interface Overload {
+/** Judges load by the tenant of a key: see `refusalOf` of the transaction batcher. */
+export interface OverloadCheck {
   /** The refusal for the key's holder; undefined while there is room, and for an unknown key. */
   refusalOf(apiKey: string): Fault | undefined;
 }
 
 /**
- * Refuses REST requests of an overloaded tenant before the router, hooks and log: 30 us instead of 95. If a refusal
- * cost a third of serving, refusals would saturate the server at twice its capacity. RPC calls are refused a little
- * later, in the form of their protocol.
+ * Refuses REST requests before the router, hooks and log, while their tenant overloads the server or the queue of all
+ * tenants is full. A refusal costs 30 us here and 95 behind the router: at a third of the cost of serving, refusals
+ * would saturate the server at twice its capacity. RPC calls are refused after authentication (`requireRoom`), in the
+ * form of their protocol.
  * @param begin assigns the request its trace id, and the response its headers.
  * @param onShed called for each request that is refused.
  */
 export function createLoadShedder(
-  overload: Overload,
+  overload: OverloadCheck,
   begin: (request: IncomingMessage, response: ServerResponse) => string,
   onShed: () => void,
 ): LoadShedder {

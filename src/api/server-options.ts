@@ -6,7 +6,7 @@ import type { RateGate } from "./admission/rate-gate.js";
 import type { Visits } from "./browser/visits.js";
 import type { ReadAddress, ReadClient } from "./connection/client-address.js";
 import type { Readiness } from "./health/health.js";
-import type { Overload } from "./load-shedder.js";
+import type { OverloadCheck } from "./load-shedder.js";
 import type { OperatorLog } from "./observation/operator-log.js";
 import type { Pipeline } from "./pipeline/pipeline.js";
 import type { StreamPipeline } from "./pipeline/stream-pipeline.js";
@@ -28,7 +28,7 @@ export interface ServerOptions {
   readonly readAddress: ReadAddress;
   readonly visits: Visits;
   readonly maxRpcDeadlineMs: number;
-  readonly overload: Overload;
+  readonly overload: OverloadCheck;
   readonly rateGate: RateGate;
   readonly meters: Meters;
   /** Whether unary calls take the fast path. */

@@ -35,7 +35,7 @@ export interface SealParts {
 /**
  * - `sealed`: every minute up to this one that has rows has its seal, made now or by another process
  * - `early`: by the database's clock, the minute ended too recently
- * - `broken`: sealed, but the chain was tampered with: the new seals leave a gap that verification will show
+ * - `broken`: the chain before these minutes was tampered with; they are sealed, and verification shows the gap
  * - `refused`: the head of the chain is gone, and sealing waits until an operator restarts the chain
  * - `stopped`: the next run does the rest
  */

@@ -20,7 +20,7 @@ import { describeFinding } from "./describe-finding.js";
 import { progressOf } from "./progress.js";
 import { type EarlierAnswer, readSeenSeals } from "./seen-seals.js";
 
-/** A running server seals each minute within 130 s of its start. */
+/** A running server seals each minute within 130 s of its start. The rest is for a restart or another replica. */
 const SEALED_WITHIN_MS = 5 * MINUTE_MS;
 
 export const auditVerify: Command = {

@@ -2,7 +2,7 @@ import { KeyFileError } from "../crypto/key-file.js";
 import { RootKeyDenied, RootKeyUnreachable } from "../crypto/root-key.js";
 import { ShareError } from "../crypto/shares.js";
 import { ProcessStartError } from "../processes/start-error.js";
-import { ConfigError } from "../settings/environment.js";
+import { ConfigError } from "../settings/config-error.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { ExportFileError } from "../store/vault-copy/format.js";

@@ -8,7 +8,7 @@ import { connect, type Sql } from "../store/postgres/connect.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
-import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
+import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/tenant-rotation.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 import { operatorName } from "./operator-name.js";
@@ -36,7 +36,7 @@ export const keysRotate: Command = {
     "--all              the keys of all tenants",
     "--retire-after S   least time in seconds for which replaced keys of tenants are kept (120)",
     "",
-    "Run an interrupted command again to continue. Keys of fingerprints, search terms and cursors stay.",
+    "Run an interrupted command again to continue. Keys of fingerprints, search terms, cursors and the log stay.",
   ],
   async run({ config, options, say, answer }) {
     const chosen = [options.root, options.all, options.tenant].filter((option) => option !== undefined);
@@ -51,7 +51,7 @@ export const keysRotate: Command = {
         await rotateRoot(vault, owner, say, answer);
         return;
       }
-      say("Keys of the purposes fingerprint, search and proof stay, because old and new results are compared.");
+      say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
       const rotated = await rotateTenants(vault, owner, tenant, retireAfter, say);
       if (rotated.length === 0) throw new UsageError("There is no such tenant.");
       answer(rotated);
@@ -142,11 +142,11 @@ async function finish(
   say: CommandInput["say"],
 ): Promise<Finished> {
   let resealed = 0;
-  let told = performance.now();
+  let printedAt = performance.now();
   const onProgress = (table: string, count: number) => {
     resealed += count;
-    if (performance.now() - told < PROGRESS_EVERY_MS) return;
-    told = performance.now();
+    if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
+    printedAt = performance.now();
     say(`${tenantId}: ${resealed} rows resealed, now at ${table}.`);
   };
   const { signal } = new AbortController();

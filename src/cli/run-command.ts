@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../settings/config.js";
-import { withPresentNames } from "../settings/environment.js";
+import { withPresentNames } from "../settings/setting-names.js";
 import { type Command, type CommandInput, type Commands, UsageError } from "./command.js";
 import { printable, printableJson } from "./printable.js";
 import { refuseTemplate } from "./template-directory.js";

@@ -53,7 +53,7 @@ export interface ChainHead {
   readonly number: number;
   readonly lastMac: Uint8Array;
   readonly keptFrom: Date | undefined;
-  /** The latest attestation of the chain. Absent before the first, and in ends that an earlier release wrote. */
+  /** The latest attestation of the chain. Absent before the first, and in heads that an earlier release wrote. */
   readonly attested: AttestationRef | undefined;
 }
 

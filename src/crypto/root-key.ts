@@ -34,7 +34,10 @@ export class RootKeyDenied extends Error {
   override readonly name = "RootKeyDenied";
 }
 
-/** The root key's holder did not answer. A later retry may succeed. The message is one line for the operator. */
+/**
+ * The root key's holder did not answer. A running server retries; a start does not. The message is one line for the
+ * operator.
+ */
 export class RootKeyUnreachable extends Error {
   override readonly name = "RootKeyUnreachable";
 }

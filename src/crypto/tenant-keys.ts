@@ -18,8 +18,8 @@ export const KEY_PURPOSES = ["data", "cvc", "fingerprint", "search", "proof", "a
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 /**
- * The purposes whose keys are rotated: their values can be sealed again. Keys of fingerprints, search terms, cursors
- * and idempotency hashes stay, because new values are compared with old ones.
+ * The purposes whose keys are rotated: their values can be sealed again. Keys of fingerprints, search terms, cursors,
+ * idempotency hashes and the log stay, because new values are compared with old ones.
  */
 export const ROTATED_PURPOSES = ["data", "cvc"] as const satisfies readonly KeyPurpose[];
 

@@ -4,7 +4,7 @@ import type { Database } from "../store/database.js";
 import { type DueMinute, deleteDueMinute, scheduleDue } from "../store/jobs/due.js";
 import type { BrokenRows } from "../tenancy/broken-rows.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/rotation.js";
+import { finishRotation, RETIRE_AFTER_MS } from "../tenancy/tenant-rotation.js";
 import type { Job } from "./schedule.js";
 
 const INTERVAL_MS = 15_000;
@@ -23,7 +23,7 @@ export interface KeyRotationParts {
   readonly onBroken: (tenantId: TenantId, rows: BrokenRows) => void;
 }
 
-/** Completes interrupted rotations of tenants' keys. One replica works on a tenant at a time. */
+/** Continues rotations of tenants' keys that a command began and did not finish. One replica works on a tenant at a time. */
 export function keyRotationsJob({ database, keyring, clock, onFailure, onBroken }: KeyRotationParts): Job {
   const forget = ({ tenantId, kind, minute }: DueMinute, again: Date | undefined) =>
     database.ordinary.run(tenantId, "unguarded", async (tx) => {

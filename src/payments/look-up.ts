@@ -8,15 +8,14 @@ import type { Change } from "./payment-changes.js";
 import type { PerformParts } from "./perform.js";
 import type { Refund } from "./refund.js";
 import { applyRefundsFound } from "./refund-reports.js";
-import { detectsRepetition } from "./resend.js";
 
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function applyLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
   const isFound = found.kind === "found";
-  const step = isFound ? applyState(current, found.standing, now) : unmoved(current);
+  const step = isFound ? applyState(current, found.state, now) : unmoved(current);
   if (step.moved || current.status === "buyer_approval_pending") return step;
   if (current.status === "capture_succeeded") {
-    const total = isFound && found.standing.kind === "captured" ? found.standing.refundedAmount : undefined;
+    const total = isFound && found.state.kind === "captured" ? found.state.refundedAmount : undefined;
     return applyRefundsFound(step.payment, refunds, isFound ? found.refunds : undefined, total, now);
   }
   const { attempt } = current;
@@ -55,7 +54,7 @@ function refusalOf({ attempt, captures }: Payment, refusals: readonly FoundRefus
 function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, now: number): Date | undefined {
   const isOpen =
     found.kind === "unknown" ||
-    (found.kind === "found" && (found.standing.kind === "redirect" || found.standing.kind === "processing"));
+    (found.kind === "found" && (found.state.kind === "redirect" || found.state.kind === "processing"));
   const since = now - updatedAt;
   if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > LOOK_UP_LIMIT_MS) return undefined;
   return new Date(now + lookUpDelay(since));
@@ -63,20 +62,6 @@ function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, n
 
 function unmoved(payment: Payment): Step {
   return { payment, moved: false, approved: false };
-}
-
-/** Whether to send an attempt again: the service certainly does not have it, or detects the repetition. */
-export function shouldResend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
-  if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
-  if (attempt.operation === "authorize") return found.kind !== "found";
-  const isNew = attempt.account === undefined;
-  const isKnown = isNew || detectsRepetition(attempt, connection.formulaId, now);
-  if (attempt.operation === "refund") {
-    if (status !== "capture_succeeded" || found.kind === "absent") return false;
-    // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.
-    return (found.kind === "found" && found.refunds !== undefined) || isKnown;
-  }
-  return found.kind === "unsupported" ? isKnown : found.kind === "found" && found.standing.kind === "authorized";
 }
 
 /** Looks up the state of a payment. */

@@ -58,8 +58,8 @@ export interface Attempt {
   /** Only for an authorization: identifies the card that was sent, without its number. */
   readonly card?: string;
   /**
-   * `sent`: no answer is stored yet; if read later, it means the same as `unknown`. `accepted`: the payment service is
-   * working on it, so it is looked up and never resent.
+   * `sent`: no response is stored yet; a process that finds it in the database treats it as `unknown`. `accepted`: the
+   * payment service is working on it, so it is looked up and never resent.
    */
   readonly state: "sent" | "unknown" | "accepted";
   /** The payment service's id of the operation, once accepted. */

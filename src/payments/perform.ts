@@ -13,9 +13,9 @@ import { type Attempt, type Payment, reconciliationIdOf, referenceOf } from "./p
 import { type Change, changePayment } from "./payment-changes.js";
 import type { RefundRequest } from "./payment-request.js";
 import { providerOf } from "./providers.js";
+import { reconcileResend } from "./reconcile-resend.js";
 import type { Refund } from "./refund.js";
 import { applyRefund, withAnotherLookUp } from "./refund-reports.js";
-import { reconcileResend } from "./resend.js";
 import { base62Of } from "./signed-path.js";
 
 export interface PerformParts {

@@ -23,11 +23,12 @@ import type { SensitiveCard } from "./card.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { matchesSnapshot, payableCard } from "./create-payment.js";
 import { endApproval } from "./end-approval.js";
-import { applyLookUp, lookUp, shouldResend } from "./look-up.js";
+import { applyLookUp, lookUp } from "./look-up.js";
 import { lookUpDelay } from "./look-up-schedule.js";
 import { openPayment, type Payment } from "./payment.js";
 import { changePayment } from "./payment-changes.js";
 import { type PerformParts, perform } from "./perform.js";
+import { shouldResend } from "./resend.js";
 
 export interface ReconcileParts extends PerformParts {
   readonly keyring: Keyring;

@@ -1,32 +1,28 @@
-import type { ErrorCode } from "./error-code.js";
 import type { FormulaId } from "./formula.js";
-import type { AuthorizationOutcome, FollowUpOutcome } from "./outcome.js";
-import type { Attempt } from "./payment.js";
+import type { LookUpOutcome } from "./outcome.js";
+import type { Attempt, Payment } from "./payment.js";
 import { providerOf } from "./providers.js";
 
-/** The service did not execute this request. That says nothing about an earlier sending, whose end is unknown. */
-const NOT_EXECUTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "insufficient_service_permissions",
-  "invalid_service_configuration",
-  "invalid_service_credentials",
-  "service_network_error",
-  "service_rate_limit",
-  "service_resource_conflict",
-]);
-
 /**
- * What an answer means for an attempt that may have been sent before. An immediate refusal ends the first sending, but
- * not one after an unknown end, since money may have moved by then.
+ * Whether to send a request again whose end is unknown, after a look-up of its payment (decision 0023). Only if the
+ * look-up shows that the service does not have it, or if the service would detect the repetition.
  */
-export function reconcileResend<T extends AuthorizationOutcome | FollowUpOutcome>(
-  { state }: Pick<Attempt, "state">,
-  outcome: T,
-): T | Extract<AuthorizationOutcome, { kind: "unknown" }> {
-  if (state === "sent" || (outcome.kind !== "failed" && outcome.kind !== "refused")) return outcome;
-  return NOT_EXECUTED.has(outcome.errorCode) ? { kind: "unknown", codes: outcome.codes } : outcome;
+export function shouldResend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
+  if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
+  const isSafe = attempt.account === undefined || detectsRepetition(attempt, connection.formulaId, now);
+  switch (attempt.operation) {
+    case "authorize":
+      return found.kind === "absent" || (found.kind === "unsupported" && isSafe);
+    case "refund":
+      if (status !== "capture_succeeded" || found.kind === "absent") return false;
+      // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.
+      return (found.kind === "found" && found.refunds !== undefined) || isSafe;
+    default:
+      return found.kind === "unsupported" ? isSafe : found.kind === "found" && found.state.kind === "authorized";
+  }
 }
 
 /** Whether the service still detects a resent attempt as a repetition. Later it could execute it a second time. */
-export function detectsRepetition({ since }: Pick<Attempt, "since">, formulaId: FormulaId, now: number): boolean {
+function detectsRepetition({ since }: Attempt, formulaId: FormulaId, now: number): boolean {
   return now - since < providerOf(formulaId).resendMs;
 }

@@ -39,7 +39,7 @@ export type FunctionKind = "reactor" | "request_transform" | "response_transform
 
 /**
  * docs/code.md promises 30 s, and payloads of 5 MB for transforms and 1 MB for reactors. A body of 5 MB needs some 50 MB
- * of memory (measured).
+ * of memory (measured). The operator may set `wallMs` and `memoryBytes` (src/settings/groups/sandbox.ts).
  */
 const COMMON: Omit<RunLimits, "argsBytes" | "resultBytes" | "resultValues"> = {
   wallMs: 30_000,

@@ -1,6 +1,6 @@
 import { Authenticator } from "../access/authenticate.js";
 import { FramePasses } from "../access/frame-passes.js";
-import { type Overload, oncePerSecond } from "../api/load-shedder.js";
+import { type OverloadCheck, oncePerSecond } from "../api/load-shedder.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import { buildPipeline, type Pipeline } from "../api/pipeline/pipeline.js";
 import { buildStreamPipeline, type StreamPipeline } from "../api/pipeline/stream-pipeline.js";
@@ -43,7 +43,7 @@ export interface Composition extends AsyncDisposable {
   readonly invitations: InvitationAcceptance;
   readonly framePasses: FramePasses;
   readonly sandbox: Pick<Sandbox, "metrics">;
-  readonly overload: Overload;
+  readonly overload: OverloadCheck;
   /** The memory for bodies and large tokens, of all requests together. */
   readonly memory: MemoryBudget;
   /** Stops background work, and waits for work under way. Requests are still served. */

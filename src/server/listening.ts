@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { Config } from "../settings/config.js";
-import { ConfigError } from "../settings/environment.js";
+import { ConfigError } from "../settings/config-error.js";
 
 /** The certificate and key of a TLS server, in PEM. */
 export interface TlsIdentity {

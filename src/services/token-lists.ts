@@ -8,8 +8,8 @@ import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import { SharedBudget } from "../expressions/shared-budget.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { prepareCursorPage, requireContainerInScope } from "../tokens/cursor-list.js";
-import { listTokens } from "../tokens/list.js";
 import { ListMemory } from "../tokens/list-memory.js";
+import { listTokens } from "../tokens/offset-list.js";
 import { type ReadableToken, showReadable } from "../tokens/read.js";
 import type { TokenQuery } from "../tokens/selection.js";
 import {

@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import type { Network } from "../base/network.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { FORMULA_IDS, type FormulaId } from "../payments/formula.js";
-import { ConfigError } from "./environment.js";
+import { ConfigError } from "./config-error.js";
 import type { Name } from "./settings.js";
 
 /** Without a slash at the end. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Json } from "../base/json.js";
 import { BinTable } from "../tokens/types/bin-table.js";
-import { ConfigError } from "./environment.js";
+import { ConfigError } from "./config-error.js";
 
 /**
  * Reads the operator's table of card issuers, if one is configured.

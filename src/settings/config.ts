@@ -7,18 +7,8 @@ import type { EgressPolicy } from "../egress/egress-policy.js";
 import type { FormulaId } from "../payments/formula.js";
 import { DOCUMENTED_POINTS, type RatePoints, readRatePoints } from "../rate-limits/rate-scope.js";
 import { readNetworks, readOrigins, readPaymentAddresses, readPublicUrl, readRedisUrl } from "./addresses.js";
+import { ConfigError } from "./config-error.js";
 import { readEgress } from "./egress.js";
-import {
-  ConfigError,
-  type Environment,
-  readOptional,
-  readSecret,
-  readSwitch,
-  readText,
-  readWhole,
-  refuseEmptySettings,
-  refuseUnknownNames,
-} from "./environment.js";
 import { LOG_LEVELS, type LogLevel } from "./groups/records.js";
 import { type LogSinksConfig, readLogSinks } from "./log-sinks.js";
 import { readMailFrom, readSmtpUrl } from "./mail.js";
@@ -26,6 +16,8 @@ import { type OpenIdConfig, readOpenId } from "./openid.js";
 import { readProcesses } from "./processes.js";
 import { readRootKeyHolder } from "./root-key-holder.js";
 import { readSandbox, type SandboxConfig } from "./sandbox.js";
+import { refuseEmptySettings, refuseUnknownNames } from "./setting-names.js";
+import { type Environment, readOptional, readSecret, readSwitch, readText, readWhole } from "./setting-values.js";
 import type { OptionalName, SecretName, TextName, WholeName } from "./settings.js";
 import { readTimeStamps, type TimeStampConfig } from "./time-stamps.js";
 

@@ -1,5 +1,5 @@
 import { EgressPolicy } from "../egress/egress-policy.js";
-import { ConfigError } from "./environment.js";
+import { ConfigError } from "./config-error.js";
 
 /** The operator's lists of non-public destinations to allow and of public ones to deny. */
 export function readEgress(allow: string | undefined, deny: string | undefined): EgressPolicy {

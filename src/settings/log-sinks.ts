@@ -4,7 +4,8 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { FileSinkOptions } from "../sinks/file-sink.js";
 import { SINKS, type SinkName } from "../sinks/sink.js";
 import type { SyslogSinkOptions } from "../sinks/syslog-sink.js";
-import { ConfigError, type Environment, readOptional, readSecret, readWhole } from "./environment.js";
+import { ConfigError } from "./config-error.js";
+import { type Environment, readOptional, readSecret, readWhole } from "./setting-values.js";
 
 /** Where tenants' logs are sent. */
 export interface LogSinksConfig {

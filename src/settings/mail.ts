@@ -1,6 +1,6 @@
 import parseAddresses from "email-addresses";
 import type { Sensitive } from "../crypto/sensitive.js";
-import { ConfigError } from "./environment.js";
+import { ConfigError } from "./config-error.js";
 
 /** The message does not repeat the value, which contains a password. */
 export function readSmtpUrl(url: Sensitive<string> | undefined): Sensitive<string> | undefined {

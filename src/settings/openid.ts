@@ -1,5 +1,6 @@
 import type { Sensitive } from "../crypto/sensitive.js";
-import { ConfigError, type Environment, readOptional, readSecret } from "./environment.js";
+import { ConfigError } from "./config-error.js";
+import { type Environment, readOptional, readSecret } from "./setting-values.js";
 
 /** The operator's registration at an OpenID Connect issuer. */
 export interface OpenIdConfig {

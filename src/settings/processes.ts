@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { ConfigError } from "./environment.js";
+import { ConfigError } from "./config-error.js";
 
 const MAX_PROCESSES = 64;
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { RootKeyHolder } from "../crypto/root-keys.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import type { TransitCredentials, TransitSettings } from "../crypto/transit-client.js";
-import { ConfigError } from "./environment.js";
+import { ConfigError } from "./config-error.js";
 
 /** The operator's settings of the root key, as raw text from the environment. */
 export interface RootKeyTexts {

@@ -1,4 +1,4 @@
-import { type Environment, readOptionalWhole, readWhole } from "./environment.js";
+import { type Environment, readOptionalWhole, readWhole } from "./setting-values.js";
 
 /** The operator's limits for runs of tenants' code. */
 export interface SandboxConfig {

@@ -2,7 +2,8 @@ import type { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readCertificates } from "../crypto/time-stamp.js";
 import { EgressPolicy } from "../egress/egress-policy.js";
-import { ConfigError, type Environment, readOptional } from "./environment.js";
+import { ConfigError } from "./config-error.js";
+import { type Environment, readOptional } from "./setting-values.js";
 
 /** The operator's time-stamp authority (RFC 3161). */
 export interface TimeStampConfig {

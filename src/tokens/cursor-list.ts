@@ -4,7 +4,7 @@ import { invalid } from "../base/fault.js";
 import { readCursor, writeCursor } from "../crypto/cursor.js";
 import { listTokenKeys } from "../store/tokens/token-keys.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { findVisibleTokens, logListing, recheckFilter } from "./list.js";
+import { findVisibleTokens, logListing, recheckFilter } from "./offset-list.js";
 import type { ReadableToken } from "./read.js";
 import { selectionOf, type TokenQuery } from "./selection.js";
 
@@ -15,14 +15,14 @@ export interface TokenCursorPage {
 }
 
 /**
- * Prepares a page by cursor, newest first. A page may be short although more tokens follow, because the case of
- * metadata is compared after the index walk.
+ * Prepares a page by cursor, newest first. A page may be short although more tokens follow: the index
+ * ignores the case of metadata, which is compared afterwards.
  * @throws {Fault} validation_failed naming `start`.
  */
 export function prepareCursorPage(query: TokenQuery, start: string | undefined, size: number) {
   const { keys, filter, permission } = query;
-  const name = [permission, ...filter.name];
-  const position = start === undefined || start === "" ? undefined : readCursor(keys.proof, name, start);
+  const scope = [permission, ...filter.name];
+  const position = start === undefined || start === "" ? undefined : readCursor(keys.proof, scope, start);
   if (start && !position)
     throw invalid("start", "must be a cursor of the page before, from a list with the same filter");
   const after = position && { created_at: position.createdAt, id: position.id };
@@ -46,7 +46,7 @@ export function prepareCursorPage(query: TokenQuery, start: string | undefined, 
     const hasMore = found.length > size && last !== undefined;
     return {
       items,
-      next: hasMore ? writeCursor(keys.proof, name, { createdAt: last.created_at, id: last.id }) : undefined,
+      next: hasMore ? writeCursor(keys.proof, scope, { createdAt: last.created_at, id: last.id }) : undefined,
     };
   };
 }

@@ -18,7 +18,7 @@ export function evaluateMask(mask: Json, data: Json, budget = new SharedBudget()
 
 /** The token's data masked by its own mask, or by its type's if it has none. The type must have a mask then. */
 export function maskData(type: TokenType, own: Json | undefined, data: Json, budget?: SharedBudget): Json {
-  const plain = own === undefined ? type.applyMask?.(data) : undefined;
+  const plain = own === undefined ? type.maskInCode?.(data) : undefined;
   return plain ?? evaluateMask(own ?? type.mask, data, budget);
 }
 

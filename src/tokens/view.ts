@@ -53,9 +53,9 @@ export function writeResponseTransform(granted: Transform): Transform {
 }
 
 /**
- * Shows a token under a transform: the value, the evaluated mask (nothing if there is no mask), or no data. `mask` is
- * the definition; for a card without its own mask it is the evaluated mask. An untrusted
- * mask shows nothing of the value.
+ * Shows a token under a transform: the value, the evaluated mask (nothing if there is no mask), or no data. The field
+ * `mask` of the view is the mask's definition, and for a card without its own mask the evaluated mask. An untrusted mask
+ * shows nothing of the value.
  */
 export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
   const { type, attributes } = token;

@@ -11,7 +11,7 @@ import {
   ShareError,
 } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
-import { ConfigError } from "../settings/environment.js";
+import { ConfigError } from "../settings/config-error.js";
 
 /** A root key that is kept in shares and must be assembled. */
 export interface KeyInShares {

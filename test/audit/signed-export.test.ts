@@ -8,7 +8,7 @@ import type { TenantId } from "../../src/base/ids.js";
 import { fingerprintOf, logSigningKey } from "../../src/crypto/log-signing.js";
 import { closeLog } from "../../src/store/audit/audit-seals.js";
 import { readLogSnapshot } from "../../src/store/audit/log-snapshot.js";
-import { beginRotation } from "../../src/tenancy/rotation.js";
+import { beginRotation } from "../../src/tenancy/tenant-rotation.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
 let ledger: Ledger;

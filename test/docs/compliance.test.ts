@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { rowJson } from "../../src/audit/row-json.js";
 import { newUuid, VAULT_TENANT_ID } from "../../src/base/ids.js";
-import { NAMES } from "../../src/settings/environment.js";
+import { NAMES } from "../../src/settings/setting-names.js";
 
 const PAGES = ["docs/compliance/pci-dss.md", "docs/audit-export.md"];
 const commands = [...readFileSync("src/cli/operator-actions.ts", "utf8").matchAll(/^ {2}\["([a-z -]+)", async/gm)].map(

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { configurationPage } from "../../scripts/configuration-page.js";
 import { readConfig } from "../../src/settings/config.js";
-import { NAMES } from "../../src/settings/environment.js";
+import { NAMES } from "../../src/settings/setting-names.js";
 import { SETTING_GROUPS, SETTINGS } from "../../src/settings/settings.js";
 
 const page = readFileSync("docs/configuration.md", "utf8");

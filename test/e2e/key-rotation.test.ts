@@ -187,7 +187,7 @@ describe("keys rotate --tenant", () => {
     expect(again.code, again.stderr).toBe(0);
     expect(again.stderr).toContain("an earlier rotation is under way");
     expect(again.stderr).toContain("the old keys are destroyed");
-    expect(again.stderr).toContain("fingerprint, search and proof stay");
+    expect(again.stderr).toContain("fingerprint, search, proof and audit stay");
     expect(traffic.failures).toEqual([]);
     expect(Object.keys(await valuesByVersion(tenant.id))).toEqual(["2"]);
     expect(await versionsOf(tenant.id)).toEqual(

@@ -1,72 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { FORMULA_IDS, type FormulaId } from "../../src/payments/formula.js";
-import { applyLookUp, shouldResend } from "../../src/payments/look-up.js";
+import { applyLookUp } from "../../src/payments/look-up.js";
 import type { LookUpOutcome } from "../../src/payments/outcome.js";
 import type { Attempt } from "../../src/payments/payment.js";
+import { shouldResend } from "../../src/payments/resend.js";
 import { STATUSES } from "../../src/payments/transaction-states.js";
 import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./sample-payment.js";
 
 const HOUR_MS = 3_600_000;
 const unknown: LookUpOutcome = { kind: "unknown", codes: {} };
 const unsupported: LookUpOutcome = { kind: "unsupported" };
-const taken: LookUpOutcome = {
-  kind: "found",
-  standing: { kind: "captured", providerId: "pi_1", amount: 800, codes: {} },
-};
-
-describe("a refund whose answer was lost", () => {
+test("a refund whose answer was lost is looked up indefinitely, with pauses", () => {
   const refund = aRefund();
   const attempt = anAttempt("refund", { refundId: refund.id, state: "unknown", account: "here" });
-  const at = (formulaId: FormulaId) =>
-    captured({ attempt, connection: { formulaId, method: "card", displayName: "Shop" } });
-  const hours = (formulaId: FormulaId, found: LookUpOutcome) =>
-    [1, 6, 8, 22, 24, 6 * 24, 7 * 24].filter((hour) => shouldResend(at(formulaId), found, NOW + hour * HOUR_MS));
-
-  it.each(FORMULA_IDS)("is sent again to %s whenever its list does not contain it", (formulaId) => {
-    expect(hours(formulaId, { ...taken, refunds: [] })).toHaveLength(7);
-  });
-
-  it.each([
-    ["stripe-card", taken, [1, 6, 8, 22]],
-    ["checkoutcom-card", taken, []],
-    ["authorizenet-card", taken, [1, 6, 8, 22, 24, 6 * 24, 7 * 24]],
-    ["adyen-card", unsupported, [1, 6, 8, 22, 24, 6 * 24]],
-  ] as const)(
-    "is sent again to %s without a list only while it knows the same, or is asked for it first",
-    (formulaId, found, expected) => {
-      expect(hours(formulaId, found)).toEqual(expected);
-    },
-  );
-
-  it("is sent, however late, if it was planned and never sent", () => {
-    const { account: _, ...planned } = attempt;
-    const payment = { ...at("checkoutcom-card"), attempt: planned };
-    expect(shouldResend(payment, taken, NOW + 30 * 24 * HOUR_MS)).toBe(true);
-  });
-
-  it("is never sent while nothing is known, or once the service accepted it", () => {
-    expect(hours("adyen-card", unknown)).toEqual([]);
-    expect(hours("stripe-card", { kind: "absent" })).toEqual([]);
-    const accepted = captured({ attempt: { ...attempt, state: "accepted" } });
-    expect(shouldResend(accepted, { ...taken, refunds: [] }, NOW)).toBe(false);
-  });
-
-  it("is looked up indefinitely, with pauses", () => {
-    let payment = at("adyen-card");
-    for (let now = NOW; now < NOW + 30 * 24 * HOUR_MS; now = payment.dueAt?.getTime() ?? now) {
-      payment = applyLookUp(payment, unsupported, now, [refund]).payment;
-      expect(payment.attempt?.key).toBe(attempt.key);
-      expect(payment.dueAt?.getTime()).toBeGreaterThan(now);
-    }
-  });
+  let payment = captured({ attempt, connection: { formulaId: "adyen-card", method: "card", displayName: "Shop" } });
+  for (let now = NOW; now < NOW + 30 * 24 * HOUR_MS; now = payment.dueAt?.getTime() ?? now) {
+    payment = applyLookUp(payment, unsupported, now, [refund]).payment;
+    expect(payment.attempt?.key).toBe(attempt.key);
+    expect(payment.dueAt?.getTime()).toBeGreaterThan(now);
+  }
 });
 
 describe("a capture that a look-up shows as refused", () => {
   const refused = { kind: "refused", as: "declined", errorCode: "issuer_decline", codes: {} } as const;
-  const standing = { kind: "authorized", providerId: "pay_1", amount: 1000, codes: {} } as const;
+  const state = { kind: "authorized", providerId: "pay_1", amount: 1000, codes: {} } as const;
   const refusals = [{ operation: "capture", providerId: "act_1", outcome: refused } as const];
-  const found: LookUpOutcome = { kind: "found", standing, refusals };
+  const found: LookUpOutcome = { kind: "found", state, refusals };
   const lookedUp = (attempt: Partial<Attempt>, captures: number) => {
     const taken = anAttempt("capture", { state: "accepted", ...attempt });
     const pending = authorized({ status: "capture_pending", attempt: taken, captures });
@@ -91,15 +50,6 @@ describe("a capture that a look-up shows as refused", () => {
   });
 });
 
-test("a capture that cannot be looked up is sent again only while the service knows the same key", () => {
-  const connection = { formulaId: "adyen-card", method: "card", displayName: "Shop" } as const;
-  const pending = authorized({
-    ...{ status: "capture_pending", connection, attempt: anAttempt("capture", { state: "unknown", account: "here" }) },
-  });
-  expect(shouldResend(pending, unsupported, NOW + 24 * HOUR_MS)).toBe(true);
-  expect(shouldResend(pending, unsupported, NOW + 8 * 24 * HOUR_MS)).toBe(false);
-});
-
 test.each(["processing", "capture_pending", "authorization_succeeded"] as const)(
   "an unanswered authorization that is %s is cancelled after a day if possible, and otherwise looked up with pauses",
   (status) => {
@@ -118,7 +68,7 @@ describe("a cancelled payment that is looked up once more", () => {
   const redirect = { kind: "redirect", providerId: "pi_1", approvalUrl: "https://bank.example", codes: {} } as const;
 
   it("is looked up for a day while it is still open there", () => {
-    for (const found of [unknown, { kind: "found", standing: redirect } as const]) {
+    for (const found of [unknown, { kind: "found", state: redirect } as const]) {
       expect(dueAfter(found)).toBeGreaterThan(NOW);
       expect(dueAfter(found, NOW + 25 * HOUR_MS)).toBeUndefined();
     }
@@ -127,10 +77,10 @@ describe("a cancelled payment that is looked up once more", () => {
   it("stops polling once the service has ended it, and voids it if it was approved", () => {
     expect(dueAfter(unsupported)).toBeUndefined();
     expect(dueAfter({ kind: "absent" })).toBeUndefined();
-    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
-    const { payment } = applyLookUp(failed, { kind: "found", standing }, NOW, []);
+    const state = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const { payment } = applyLookUp(failed, { kind: "found", state }, NOW, []);
     expect(payment).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
-    expect(shouldResend(payment, { kind: "found", standing }, NOW)).toBe(true);
+    expect(shouldResend(payment, { kind: "found", state }, NOW)).toBe(true);
   });
 });
 
@@ -138,7 +88,7 @@ test("whatever a look-up finds, the next one follows after a pause, and no opera
   const known = { providerId: "pi_1", codes: {} };
   const redirect = { kind: "redirect", ...known, approvalUrl: "https://bank.example" } as const;
   const refund = aRefund();
-  const standing = fc.constantFrom<Extract<LookUpOutcome, { kind: "found" }>["standing"]>(
+  const state = fc.constantFrom<Extract<LookUpOutcome, { kind: "found" }>["state"]>(
     { kind: "authorized", ...known, amount: 1000 },
     { kind: "captured", ...known, amount: 800, refundedAmount: 300 },
     { kind: "capturing", ...known, authorizedAmount: 1000 },
@@ -151,8 +101,8 @@ test("whatever a look-up finds, the next one follows after a pause, and no opera
   );
   const found: fc.Arbitrary<LookUpOutcome> = fc.oneof(
     fc.constantFrom<LookUpOutcome>(unknown, unsupported, { kind: "absent" }),
-    fc.record({ kind: fc.constant("found"), standing }),
-    fc.record({ kind: fc.constant("found"), standing, refunds: fc.constant([]) }),
+    fc.record({ kind: fc.constant("found"), state }),
+    fc.record({ kind: fc.constant("found"), state, refunds: fc.constant([]) }),
   );
   const attempt = fc.option(
     fc.record({

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { destinationTarget } from "../../src/proxy/destination.js";
 import { hasDotSegment } from "../../src/proxy/dot-segments.js";
+import { destinationTarget } from "../../src/proxy/request-target.js";
 
 const BASE = "https://destination.example/base";
 

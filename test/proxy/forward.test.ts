@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { destinationTarget } from "../../src/proxy/destination.js";
 import { forwardedHeaders, forwardedQuery, proxyKeyIn, returnedHeaders } from "../../src/proxy/forward.js";
+import { destinationTarget } from "../../src/proxy/request-target.js";
 import { faultFields } from "../expressions/faults.js";
 
 describe("the target at a destination", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readBinTable } from "../../src/settings/bin-table.js";
-import { ConfigError } from "../../src/settings/environment.js";
+import { ConfigError } from "../../src/settings/config-error.js";
 
 describe("a BIN table's file", () => {
   let directory: string;

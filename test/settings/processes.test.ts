@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/settings/config.js";
-import { ConfigError } from "../../src/settings/environment.js";
+import { ConfigError } from "../../src/settings/config-error.js";
 import { readProcesses } from "../../src/settings/processes.js";
 
 const read = (value: string, isEmbedded = true, connections = 16) => readProcesses(value, { isEmbedded, connections });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/settings/config.js";
-import { ConfigError, withPresentNames } from "../../src/settings/environment.js";
+import { ConfigError } from "../../src/settings/config-error.js";
+import { withPresentNames } from "../../src/settings/setting-names.js";
 
 describe("a setting under its former name", () => {
   it("sets the present one, with a warning", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ConfigError, type Environment } from "../../src/settings/environment.js";
+import { ConfigError } from "../../src/settings/config-error.js";
 import { readSandbox } from "../../src/settings/sandbox.js";
+import type { Environment } from "../../src/settings/setting-values.js";
 
 describe("the sandbox's settings", () => {
   it("have the documented defaults", () => {

@@ -21,7 +21,7 @@ import type { OrdinaryTransaction } from "../../src/store/transactions/transacti
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { openProfile, sealProfile } from "../../src/tenancy/profile.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { beginRotation, finishRotation } from "../../src/tenancy/rotation.js";
+import { beginRotation, finishRotation } from "../../src/tenancy/tenant-rotation.js";
 import { createToken } from "../../src/tokens/create.js";
 import { prepareToken } from "../../src/tokens/prepare.js";
 import { openToken } from "../../src/tokens/sealing.js";

@@ -93,6 +93,7 @@ export class Idempotency {
       const replay = await this.#replay(tx, { ...row, response: row.response }, output);
       return { kind: "answered", replay };
     }
+    // Every row without a response has a subject: see begin().
     if (row.leased || !row.subject) return { kind: "running" };
     return { kind: "left", subject: row.subject };
   }

@@ -16,7 +16,7 @@ import type { OperatorLog } from "../observation/operator-log.js";
 import type { RequestHead } from "../request/request-head.js";
 import { pathVariablesOf } from "../routes/http-rule.js";
 import { Idempotency } from "./idempotency.js";
-import { replayAfterFailure } from "./replay-after-failure.js";
+import { replayForFailedRepeat } from "./replay-for-failed-repeat.js";
 import { type CallParts, TransactingCall } from "./transacting-call.js";
 import { compileValidation } from "./validation.js";
 
@@ -137,7 +137,7 @@ function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
       };
     } catch (thrown) {
       const error = thrown instanceof Denied ? await recordDenial(parts.database, thrown) : thrown;
-      const message = error instanceof Fault ? await replayAfterFailure(desc.output, call, error) : undefined;
+      const message = error instanceof Fault ? await replayForFailedRepeat(desc.output, call, error) : undefined;
       if (!message) throw error instanceof Fault ? everyFault(error, unreadable ? partial : request) : error;
       const headers = headersOf(message);
       return { message, headers, accepted: reply.isAccepted, verbatim: undefined, lasting: () => message };

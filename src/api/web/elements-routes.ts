@@ -16,7 +16,7 @@ import { documentOf, pageHeaders } from "./web-page.js";
 const PORTAL = { config: { rateScope: "portal" } } as const;
 const FRAME = "/elements/v1/frame";
 
-/** The bundles of frames, by `type`. Only the controller may call the API. */
+/** The titles of frames, by `type`. Only the controller may call the API. */
 const TITLES: Readonly<Record<string, string>> = {
   controller: "Secure connection",
   cardNumber: "Card number",

@@ -13,7 +13,7 @@ export interface ThreadHooks {
 /** The end of a task: a report, or the loss of its thread. */
 export type TaskEnd =
   | { readonly kind: "reported"; readonly report: WorkerReport }
-  /** The deadline passed without another effect, so the thread was ended. */
+  /** The code did not stop at its deadline, so the thread was ended. */
   | { readonly kind: "overran" }
   /** Its thread failed, or was ended because of another task. */
   | { readonly kind: "lost" };

@@ -97,7 +97,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: [one("fields", "connection", AAD_COLUMNS.connections), label("display_name")],
   },
   { table: "failed_runs", ...byId, columns: [one("record", "failed_run")] },
-  // Work on a payment continues between reading and writing, and must not find the row changed.
+  // Without a new revision: work on a payment continues between reading and writing, and must not find the row changed.
   { table: "payments", ...byId, columns: [one("record", "payment", AAD_COLUMNS.payments)] },
   { table: "refunds", ...byId, columns: [one("record", "refund", AAD_COLUMNS.refunds)] },
   {

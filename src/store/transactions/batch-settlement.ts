@@ -48,8 +48,9 @@ export class BatchSettlement {
         tenantId,
       });
       if (committed === "unreachable") return rejectAll(batch, unavailable("commit outcome unknown"));
-      const again = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
-      return this.#retry(tenantId, again, unavailable("connection lost during commit"));
+      // Committed requests have their outcome, except those whose last output was lost with the connection.
+      const unsettled = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
+      return this.#retry(tenantId, unsettled, unavailable("connection lost during commit"));
     }
     if (result.culprit !== undefined) {
       const [culprit] = batch.splice(result.culprit, 1);

@@ -7,12 +7,12 @@ export const MAX_IN_FLIGHT = 160;
 /** Milliseconds for which there may be more. A burst of any size is served, not rejected. */
 const BURST_MS = 1_000;
 
-/** Milliseconds after the last rejection in which another burst gets no such time. */
+/** Milliseconds after the last rejection in which another burst is not tolerated. */
 const COOLDOWN_MS = 5_000;
 
 /**
- * A pause of this many milliseconds without a rejection ends an overload. An overload that ends within as many
- * milliseconds causes no cooldown: a process that pauses for 50 ms finds 160 requests waiting at half of its capacity.
+ * An overload ends after this many milliseconds without a rejection. One shorter than this starts no cooldown: a
+ * process at half of its capacity that paused for 50 ms finds 160 requests waiting.
  */
 const PAUSE_MS = 250;
 

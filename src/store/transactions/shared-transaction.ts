@@ -233,7 +233,7 @@ function errorIn(end: StepEnd): unknown {
   return end.kind === "done" ? new ConnectionLost() : end.error;
 }
 
-/** The marker tells requests that are done from those that miss an output. Without one, nothing was written. */
+/** The marker shows whether the commit happened. Work that sets none may be done again: reads, and their log rows. */
 function unknownCommit(
   { processId }: Connection,
   requests: readonly BatchedRequest[],

@@ -98,7 +98,7 @@ export class TransactionBatcher {
     return isOverloaded || this.#queued >= this.#limits.queueInAll ? OVERLOADED : undefined;
   }
 
-  /** @throws {Fault} unavailable while a tenant overloads the server. */
+  /** @throws {Fault} unavailable while this tenant overloads the server or the queue of all tenants is full. */
   requireRoom(tenantId: TenantId): void {
     const refusal = this.refusalOf(tenantId);
     if (refusal) throw refusal;

@@ -12,7 +12,7 @@ export interface CommitMarker {
 /** What is known about a transaction when it starts. */
 export interface TransactionStart {
   readonly now: Date;
-  /** Whether this process, as far as it knows, has not noted log rows of the tenant in this minute yet. */
+  /** Whether this process knows of no log row of the tenant in this minute. */
   readonly isFirstInMinute: boolean;
 }
 

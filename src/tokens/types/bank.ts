@@ -36,7 +36,7 @@ export const bank: TokenType = {
     routing_number: "{{ data.routing_number }}",
     account_number: "{{ data.account_number | reveal: reveal_last: 4 }}",
   },
-  applyMask: maskBank,
+  maskInCode: maskBank,
   fingerprintExpression: "{{ data.account_number }}|{{ data.routing_number }}",
   searchIndexes: [],
   details: "bank",
@@ -49,7 +49,7 @@ export const usBankAccountNumber: TokenType = textType({
   matches: isUsAccountNumber,
   containers: ["/bank/high/"],
   mask: "{{ data | reveal: reveal_last: 4 }}",
-  applyMask: maskAccountNumber,
+  maskInCode: maskAccountNumber,
 });
 
 export const usBankRoutingNumber: TokenType = textType({

@@ -50,7 +50,7 @@ export const card: TokenType = {
     expiration_month: "{{ data.expiration_month }}",
     expiration_year: "{{ data.expiration_year }}",
   },
-  applyMask: maskCard,
+  maskInCode: maskCard,
   fingerprintExpression: "{{ data.number }}",
   searchIndexes: [],
   details: "card",

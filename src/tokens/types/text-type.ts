@@ -6,7 +6,7 @@ import type { TokenType } from "./token-type.js";
 /** The differences between types whose data is one string. */
 export interface TextTypeOptions
   extends Pick<TokenType, "name" | "displayName" | "containers">,
-    Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details" | "mask" | "applyMask">> {
+    Partial<Pick<TokenType, "fingerprintExpression" | "searchIndexes" | "details" | "mask" | "maskInCode">> {
   readonly expectation: string;
   readonly matches: (text: string) => boolean;
 }
@@ -21,7 +21,7 @@ export function textType({ expectation, matches, ...options }: TextTypeOptions):
       return text;
     },
     mask: "{{ data | reveal_last: 4 }}",
-    applyMask: maskText,
+    maskInCode: maskText,
     fingerprintExpression: "{{ data }}",
     searchIndexes: [],
     details: null,

@@ -12,8 +12,8 @@ export interface TokenType {
   readonly containers: readonly string[];
   /** Default mask; null shows nothing. */
   readonly mask: Json;
-  /** The result of {@link mask} on data, if plain code can compute it; undefined: evaluate the mask. */
-  applyMask?(data: Json): Json | undefined;
+  /** A fast equivalent of evaluating {@link mask} on data. Returns undefined for data that needs the evaluation. */
+  maskInCode?(data: Json): Json | undefined;
   /** The expression of the text to fingerprint. */
   readonly fingerprintExpression: string;
   /** Default search indexes. */

@@ -2,8 +2,8 @@ import type { FrameContext } from "./frame-context.js";
 import { fieldsOf } from "./messages-in.js";
 
 /*
- * Fields and the controller of a group find each other among the page's frames. All messages go to our own origin by
- * name, and the controller makes the channels: the page could keep an end of a channel that it made.
+ * Fields and the controller of a group find each other among the page's frames. Every message is addressed to the
+ * vault's own origin, and the controller makes the channels: the page could keep an end of a channel that it made.
  */
 
 /** A field calls the controller. `onPort` gets the channel, again if the controller was loaded again. */

@@ -40,7 +40,7 @@ interface FastPathParts {
 
 /**
  * The fast path for the usual calls of back ends and browsers: one uncompressed message over gRPC, gRPC-Web or Connect,
- * straight from the port through the same chain as REST. Connect's handlers, which serve all other calls, pass them
+ * straight from the port through the same pipeline as REST. Connect's handlers, which serve all other calls, pass them
  * through a chain of asynchronous iterators over web streams and Headers, which costs more than most methods do
  * (docs/performance.md). The responses equal those of Connect's handlers, byte for byte.
  */

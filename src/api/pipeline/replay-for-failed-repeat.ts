@@ -12,7 +12,7 @@ import { type CallParts, showReplay } from "./transacting-call.js";
  * @throws {Fault} idempotency_in_flight while the earlier request is running; permission_denied if the caller lost the
  * right.
  */
-export async function replayAfterFailure<Output extends DescMessage>(
+export async function replayForFailedRepeat<Output extends DescMessage>(
   output: Output,
   parts: CallParts,
   fault: Fault,

@@ -24,8 +24,8 @@ import { resealPass } from "./reseal.js";
 import { sealAccess } from "./seal-access.js";
 
 /**
- * Unguarded writers may use a retired key for this long: 10 s in the keyring, and a call to a payment service or a run
- * of a reactor, of 30 s each including the preparation.
+ * Unguarded writers may use a retired key for up to 70 s: 10 s in the keyring, then the preparation of a call to a
+ * payment service or of a reactor's run, and that call or run, of 30 s each. The rest is a margin.
  */
 export const RETIRE_AFTER_MS = 120_000;
 /** A shorter time would interrupt shared transactions that are under way. */
@@ -139,7 +139,10 @@ export type RotationOutcome =
   /** The retention has ended, and the retired keys stay: these rows contain values that do not open. */
   | { readonly state: "broken"; readonly rows: BrokenRows };
 
-/** Reseals everything under retired keys, then destroys those keys. Any process can continue after an interruption. */
+/**
+ * Reseals everything under retired keys, then destroys those keys, once a pass finds none that began after every writer
+ * had dropped them. Any process can continue after an interruption.
+ */
 export async function finishRotation(
   parts: RotationParts,
   tenantId: TenantId,

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from "../../src/store/database.js";
 import { insertRootKey, supersedeRootKeys } from "../../src/store/tenancy/root-keys.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { beginRotation, finishRotation } from "../../src/tenancy/rotation.js";
+import { beginRotation, finishRotation } from "../../src/tenancy/tenant-rotation.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
 const newRoot = () => new LocalRootKey(randomBytes(8).toString("hex"), new Sensitive(randomBytes(32)));
