@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from "vitest/config";
+import { LongWaitsEarly } from "./test/support/long-waits-early.js";
 import { missingPrograms } from "./test/support/requirements.js";
 
 export default defineConfig({
@@ -10,6 +11,9 @@ export default defineConfig({
       "test/support/global-setup.ts",
       "test/sandbox/support/image.ts",
     ],
+    // The files of a worker share its process and what they import: 0.2 s of processor time less for each of 450 files.
+    isolate: false,
+    sequence: { sequencer: LongWaitsEarly },
     // Files wait for servers, databases and deadlines as much as they compute: two for each of two processors keep both busy.
     maxWorkers: 4,
     // The same holds for the cases of one file that run at once: they wait for answers that do not come.

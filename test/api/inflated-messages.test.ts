@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { connect } from "node:http2";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { fastifyConnectPlugin } from "@connectrpc/connect-fastify";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -102,17 +103,12 @@ const COMPRESSIONS: readonly (readonly [string, Compress])[] = [
   ["br", (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })],
 ];
 
-const framed = (message: Buffer) => {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8(1, 0);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-};
+const compressedFrame = (message: Uint8Array) => encodeEnvelope(1, message);
 
 const PROTOCOLS = [
   ["Connect", "application/proto", "content-encoding", (bytes: Buffer) => bytes],
-  ["gRPC", "application/grpc", "grpc-encoding", framed],
-  ["gRPC-Web", "application/grpc-web", "grpc-encoding", framed],
+  ["gRPC", "application/grpc", "grpc-encoding", compressedFrame],
+  ["gRPC-Web", "application/grpc-web", "grpc-encoding", compressedFrame],
 ] as const;
 
 const CASES = PROTOCOLS.flatMap(([protocol, type, header, frame]) =>
@@ -126,7 +122,7 @@ const CASES = PROTOCOLS.flatMap(([protocol, type, header, frame]) =>
 );
 
 /** The whole response, with headers and trailers. */
-async function call(headers: Record<string, string>, body: Buffer): Promise<string> {
+async function call(headers: Record<string, string>, body: Uint8Array): Promise<string> {
   const session = connect(url);
   try {
     const stream = session.request({

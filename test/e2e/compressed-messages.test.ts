@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { constants, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CreateTokenRequestSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { toValue } from "../../src/services/value.js";
@@ -45,8 +46,6 @@ function packed(data: string): Buffer<ArrayBuffer> {
 /** Creates a token over Connect, whose bodies announce their length, or gRPC-Web, whose bodies do not. */
 async function createToken(key: string, message: Buffer<ArrayBuffer>, protocol: "Connect" | "gRPC-Web") {
   const isConnect = protocol === "Connect";
-  const prefix = Buffer.alloc(5, 1);
-  prefix.writeUInt32BE(message.length, 1);
   const response = await fetch(`${server.url}/cloakroom.v1.TokenService/CreateToken`, {
     ...{ method: "POST", duplex: "half" },
     headers: {
@@ -54,7 +53,7 @@ async function createToken(key: string, message: Buffer<ArrayBuffer>, protocol: 
       "content-type": isConnect ? "application/proto" : "application/grpc-web+proto",
       [isConnect ? "content-encoding" : "grpc-encoding"]: "gzip",
     },
-    body: isConnect ? message : new Blob([prefix, message]).stream(),
+    body: isConnect ? message : new Blob([encodeEnvelope(1, message)]).stream(),
   });
   const text = Buffer.from(await response.arrayBuffer()).toString("latin1");
   return isConnect ? `status ${response.status}` : /grpc-status: ?\d+/.exec(`${text}${statusIn(response)}`)?.[0];

@@ -1,3 +1,4 @@
+// Waits: 25 s
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";

@@ -1,5 +1,6 @@
 import { connect } from "node:http2";
 import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { CreateTokenRequestSchema, GetTokenRequestSchema, TokenSchema } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { readBinaryMessage } from "../../src/api/rpc/read-message.js";
@@ -22,7 +23,7 @@ interface Exchange {
   readonly body: Buffer;
 }
 
-function send(method: string, body: Buffer | string, headers: Record<string, string>): Promise<Exchange> {
+function send(method: string, body: Uint8Array | string, headers: Record<string, string>): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     const stream = session.request({ ":method": "POST", ":path": `/cloakroom.v1.${method}`, ...headers });
     const chunks: Buffer[] = [];
@@ -37,12 +38,6 @@ function send(method: string, body: Buffer | string, headers: Record<string, str
   });
 }
 
-function framed(message: Uint8Array): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-}
-
 /** The frames of a response: flags and content. */
 function framesOf(body: Buffer): [number, Buffer][] {
   const frames: [number, Buffer][] = [];
@@ -53,14 +48,17 @@ function framesOf(body: Buffer): [number, Buffer][] {
 }
 
 const frameOf = <Desc extends DescMessage>(desc: Desc, message: MessageInitShape<Desc>) =>
-  framed(toBinary(desc, create(desc, message)));
+  Buffer.from(encodeEnvelope(0, toBinary(desc, create(desc, message))));
 
 describe("a call of a method that does not exist", () => {
   const MISSING = ["TokenService/Nope", "NopeService/GetToken", "TokenService"];
 
   it.each(MISSING)("is unimplemented over gRPC: %s", async (method) => {
     for (const type of ["application/grpc", "application/grpc+proto", "application/grpc+json"]) {
-      const answer = await send(method, framed(Buffer.alloc(0)), { "content-type": type, te: "trailers" });
+      const answer = await send(method, encodeEnvelope(0, Buffer.alloc(0)), {
+        "content-type": type,
+        te: "trailers",
+      });
       const { headers, trailers, body } = answer;
       expect(headers).toMatchObject({ ":status": 200, "content-type": type });
       expect(trailers).toMatchObject({ "grpc-status": "12" });
@@ -98,11 +96,11 @@ describe("a call whose deadline has already passed", () => {
   const json = Buffer.from(toJsonString(CreateTokenRequestSchema, create(CreateTokenRequestSchema, request)));
 
   // The second of each pair is one that Connect's own handlers serve.
-  it.each<[string, string, Record<string, string>, Buffer]>([
+  it.each<[string, string, Record<string, string>, Uint8Array]>([
     ["gRPC", "application/grpc", { "grpc-timeout": "1n", te: "trailers" }, binary],
-    ["gRPC, as JSON", "application/grpc+json", { "grpc-timeout": "1n", te: "trailers" }, framed(json)],
+    ["gRPC, as JSON", "application/grpc+json", { "grpc-timeout": "1n", te: "trailers" }, encodeEnvelope(0, json)],
     ["gRPC-Web", "application/grpc-web+proto", { "grpc-timeout": "1n" }, binary],
-    ["gRPC-Web, as JSON", "application/grpc-web+json", { "grpc-timeout": "1n" }, framed(json)],
+    ["gRPC-Web, as JSON", "application/grpc-web+json", { "grpc-timeout": "1n" }, encodeEnvelope(0, json)],
     [
       "gRPC-Web, as text",
       "application/grpc-web-text",

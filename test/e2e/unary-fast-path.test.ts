@@ -1,6 +1,7 @@
 import { Agent, request as sendHttp1 } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { create, type DescMessage, type MessageInitShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   ApplicationService,
@@ -31,7 +32,7 @@ interface Exchange {
 interface Sent {
   readonly path: string;
   readonly headers: Headers;
-  readonly body: Buffer;
+  readonly body: Uint8Array;
 }
 
 /** A way to send calls that both the fast path and Connect's handlers serve. */
@@ -41,20 +42,13 @@ interface Dialect {
   readonly timeout: string;
   readonly encoding: string;
   readonly frames: boolean;
-  write<Desc extends DescMessage>(desc: Desc, message: MessageInitShape<Desc>): Buffer;
-}
-
-function framed(message: Uint8Array, flags = 0): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8(flags, 0);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
+  write<Desc extends DescMessage>(desc: Desc, message: MessageInitShape<Desc>): Uint8Array;
 }
 
 const grpc = { timeout: "grpc-timeout", encoding: "grpc-encoding", frames: true } as const;
 const connectRpc = { timeout: "connect-timeout-ms", encoding: "content-encoding", frames: false } as const;
-const binary: Dialect["write"] = (desc, message) => Buffer.from(toBinary(desc, create(desc, message)));
-const inFrame: Dialect["write"] = (desc, message) => framed(toBinary(desc, create(desc, message)));
+const binary: Dialect["write"] = (desc, message) => toBinary(desc, create(desc, message));
+const inFrame: Dialect["write"] = (desc, message) => encodeEnvelope(0, toBinary(desc, create(desc, message)));
 const json: Dialect["write"] = (desc, message) => Buffer.from(toJsonString(desc, create(desc, message)));
 
 const DIALECTS: readonly (readonly [string, Dialect])[] = [
@@ -224,20 +218,20 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
     ["a body above the limit", { path, headers: auth, body: Buffer.alloc(5 * 1024 * 1024 + 6, " ") }],
   ];
   if (!frames) return all;
-  const framesOnly: [string, Buffer][] = [
+  const framesOnly: [string, Uint8Array][] = [
     ["two messages", Buffer.concat([get(token), get(token)])],
-    ["two messages, the first none", Buffer.concat([framed(Buffer.from([255])), get(token)])],
-    ["two messages, the second none", Buffer.concat([get(token), framed(Buffer.from([255]))])],
-    ["two messages, the second compressed", Buffer.concat([get(token), framed(Buffer.from([1]), 1)])],
+    ["two messages, the first none", Buffer.concat([encodeEnvelope(0, Buffer.from([255])), get(token)])],
+    ["two messages, the second none", Buffer.concat([get(token), encodeEnvelope(0, Buffer.from([255]))])],
+    ["two messages, the second compressed", Buffer.concat([get(token), encodeEnvelope(1, Buffer.from([1]))])],
     ["two messages, the second cut", Buffer.concat([get(token), get(token).subarray(0, 20)])],
     ["more than a message", Buffer.concat([get(token), Buffer.from([0])])],
-    ["a flag that means nothing", framed(get(token).subarray(5), 2)],
-    ["a message and trailers", Buffer.concat([get(token), framed(Buffer.from("a: b\r\n"), 0x80)])],
-    ["trailers alone", framed(Buffer.from("a: b\r\n"), 0x80)],
+    ["a flag that means nothing", encodeEnvelope(2, get(token).subarray(5))],
+    ["a message and trailers", Buffer.concat([get(token), encodeEnvelope(0x80, Buffer.from("a: b\r\n"))])],
+    ["trailers alone", encodeEnvelope(0x80, Buffer.from("a: b\r\n"))],
     ["a cut prefix", get(token).subarray(0, 3)],
     ["a cut message", get(token).subarray(0, 20)],
-    ["an invalid message", framed(Buffer.from([255, 255, 255]))],
-    ["a flag of compression", framed(Buffer.from([1]), 1)],
+    ["an invalid message", encodeEnvelope(0, Buffer.from([255, 255, 255]))],
+    ["a flag of compression", encodeEnvelope(1, Buffer.from([1]))],
     ["a length above the limit", Buffer.from([0, 127, 255, 255, 255, 1])],
   ];
   return [...all, ...framesOnly.map(([name, body]) => [name, { path, headers: auth, body }] as const)];

@@ -1,3 +1,4 @@
+// Waits: 30 s
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";

@@ -1,3 +1,4 @@
+// Waits: 10 s
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { openDatabase } from "../../src/store/database.js";

@@ -27,9 +27,14 @@ const DISABLED_FEATURES = [
 /** Runs in pages: takes away what the oldest browsers of docs/console.md lack. Chrome has these from 120 and 126. */
 export const AS_OLDEST_BROWSER = "delete URL.canParse; delete URL.parse;";
 
-/** Headless Chromium: the one in CHROMIUM, or the system's. */
+/**
+ * Headless Chromium: the one in CHROMIUM, or chromium-headless-shell, or the system's. The shell is the same engine without
+ * windows, in half of the processor time. Tests of what people see of the browser, such as autofill, use
+ * `openPlainBrowser`.
+ */
 export async function launchBrowser(): Promise<Browser> {
-  const executablePath = findProgram("chromium");
+  const shell = process.env.CHROMIUM ? undefined : findProgram("chromium-headless-shell");
+  const executablePath = shell ?? findProgram("chromium");
   if (executablePath === undefined) throw new Error("chromium is missing: set CHROMIUM, or apt-get install chromium");
   // Chromium's own sandbox cannot be set up by root, which tests in containers run as.
   return chromium.launch({

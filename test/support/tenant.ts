@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, inject, vi } from "vitest";
+import { inject, vi } from "vitest";
 import { systemClock } from "../../src/base/clock.js";
 import { readConfig } from "../../src/settings/config.js";
 import { type ProvisionedTenant, provisionTenant } from "../../src/tenancy/provision.js";
@@ -60,9 +60,8 @@ export async function withVault<T>(
   return await work(vault);
 }
 
-/** The shared server's vault, open while a test file runs. */
+/** The shared server's vault. It stays open for the next files of this worker, and ends with its process. */
 let sharedVault: Promise<Vault> | undefined;
-afterAll(async () => (await sharedVault)?.[Symbol.asyncDispose]());
 
 function openBeside(environment: Readonly<Record<string, string>>): Promise<Vault> {
   return openVault({ config: readConfig(environment), as: "command", announce: () => {}, clock: systemClock });

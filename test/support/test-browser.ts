@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { inject, vi } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
 import { createOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
@@ -39,7 +40,7 @@ export class TestBrowser {
     const response = await fetch(`${this.url}/cloakroom.v1.${operation}`, {
       method: "POST",
       headers: this.#headersOfPage({ "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1" }),
-      body: Buffer.from([0, 0, 0, 0, 2, ...Buffer.from("{}")]),
+      body: encodeEnvelope(0, Buffer.from("{}")),
     });
     const reader = response.body?.getReader();
     const { value = new Uint8Array() } = (await reader?.read()) ?? {};

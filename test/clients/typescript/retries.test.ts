@@ -1,4 +1,5 @@
 import { constants } from "node:http2";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { Cloakroom } from "../../../clients/typescript/src/node.js";
 import { Retries } from "../../../clients/typescript/src/retries.js";
@@ -115,7 +116,7 @@ it("repeats any call for which the server accepted no stream", async () => {
 it("does not treat a response with a lost status as a success", async () => {
   await using gate = await http2((stream) => {
     stream.respond({ ":status": 200, "content-type": "application/grpc+proto" });
-    stream.end(Buffer.from([0, 0, 0, 0, 0]));
+    stream.end(encodeEnvelope(0, Buffer.alloc(0)));
   });
   await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", maxRetries: 0 });
   expect(await errorOf(client.tokens.get("x"))).toMatchObject({ code: "connection_failed" });
@@ -125,7 +126,7 @@ it("reports a message that cannot be read, without its bytes", async () => {
   await using gate = await http2((stream) => {
     stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
     stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-    stream.end(Buffer.from([0, 0, 0, 0, 2, 0xff, 0xff]));
+    stream.end(encodeEnvelope(0, Buffer.from([0xff, 0xff])));
   });
   await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key" });
   const error = await errorOf(client.tokens.get("x"));

@@ -1,4 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { describe, expect, it } from "vitest";
 import { Cloakroom } from "../../../clients/typescript/src/node.js";
 import { TokenSchema } from "../../../gen/cloakroom/v1/tokens_pb.js";
@@ -10,12 +11,11 @@ describe("a newer server", () => {
     const known = Buffer.from(toBinary(TokenSchema, create(TokenSchema, { id: "one", type: "token" })));
     // Field 1000, a text: "new".
     const message = Buffer.concat([known, Buffer.from([0xc2, 0x3e, 3]), Buffer.from("new")]);
-    const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
     await using gate = await http2((stream) => {
       const headers = { ":status": 200, "content-type": "application/grpc+proto" };
       stream.respond(headers, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-      stream.end(frame);
+      stream.end(encodeEnvelope(0, message));
     });
     await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key" });
     expect(await client.tokens.get("one")).toMatchObject({ id: "one", type: "token", containers: [] });

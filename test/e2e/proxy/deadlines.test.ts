@@ -1,3 +1,4 @@
+// Waits: 25 s
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { newTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "./support/destination.js";

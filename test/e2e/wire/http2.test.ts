@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   anyFrame,
@@ -272,11 +273,7 @@ async function sendPacked(session: ReturnType<typeof connectHttp2>, packed: Buff
     .on("error", () => {})
     .resume();
   stream.once("close", () => ended.resolve("closed"));
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt8(1, 0);
-  prefix.writeUInt32BE(packed.length, 1);
-  stream.write(prefix);
-  stream.end(packed);
+  stream.end(encodeEnvelope(1, packed));
   return ended.promise;
 }
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
+import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { GetTokenRequestSchema, TokenSchema, TokenService } from "../../../../gen/cloakroom/v1/tokens_pb.js";
 import { createVisits } from "../../../../src/api/browser/visits.js";
@@ -78,7 +79,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   stream.on("trailers", (trailers) => (told = `${trailers["grpc-status"]} ${trailers["grpc-message"]}`));
   stream.on("error", () => {}).resume();
   const message = toBinary(GetTokenRequestSchema, create(GetTokenRequestSchema, { id: "1" }));
-  stream.end(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]));
+  stream.end(encodeEnvelope(0, message));
   await once(stream, "close");
   return told;
 }
