@@ -38,7 +38,7 @@ const GRANTABLE: Readonly<Record<Exclude<ApplicationType, "management">, Grant>>
 /**
  * Checks that the rights of an application do not exceed what its author may give.
  * @throws {Fault} second_factor_required, or permission_denied for a DEVELOPER, if a person gives an application that
- *   administers, reveals or uses values.
+ *   administers, captures payments, or reveals or uses values.
  */
 export function requireGrantable({ principal }: Caller, type: ApplicationType, rights: AccessRights): void {
   if (principal.kind === "application" || canGrantAnyPermission({ principal })) return;
@@ -98,10 +98,7 @@ function everywhere(transform: Transform, permissions: readonly TokenPermission[
 }
 
 function grantable(...rules: readonly AccessRule[]): Grant {
-  const permissions = [
-    ...(["3ds:session:create", "3ds:session:read", "3ds:session:authenticate"] as const),
-    "orchestration:transaction:capture" as const,
-  ];
+  const permissions = ["3ds:session:create", "3ds:session:read", "3ds:session:authenticate"] as const;
   return new Grant({ permissions, rules });
 }
 

@@ -123,6 +123,7 @@ describe("people do not go around their role", () => {
     ["a rule that reveals", { type: "private", rules: [RULE] }],
     ["token:use", { type: "private", permissions: ["token:use"] }],
     ["management", { type: "management", permissions: ["application:create"] }],
+    ["captures", { type: "private", permissions: ["orchestration:transaction:capture"] }],
   ])("with an application with %s", async (_, definition) => {
     for (const role of ["OWNER", "ADMIN", "DEVELOPER"] as const) {
       const { status, body } = await as(role).call("ApplicationService/CreateApplication", {
@@ -135,7 +136,7 @@ describe("people do not go around their role", () => {
     }
     for (const permissions of [
       ["token:create", "token:read"],
-      ["3ds:session:create", "3ds:session:read", "3ds:session:authenticate", "orchestration:transaction:capture"],
+      ["3ds:session:create", "3ds:session:read", "3ds:session:authenticate"],
     ]) {
       const masked = { name: "A", type: "private", permissions };
       expect((await as("DEVELOPER").call("ApplicationService/CreateApplication", masked)).status).toBe(200);

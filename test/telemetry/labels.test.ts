@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { RATE_SCOPES } from "../../src/rate-limits/rate-scope.js";
-import { createMeters, LOG_INCIDENTS } from "../../src/telemetry/meters.js";
+import { AUDIT_INCIDENT_REASONS, createMeters } from "../../src/telemetry/meters.js";
 
 describe("labels of metrics", () => {
   const meters = createMeters();
@@ -11,7 +11,7 @@ describe("labels of metrics", () => {
     meters.request("PURGE\n", undefined, 404, 0.01);
     meters.request("POST", "/proxies/:id/x/:other_id", 799, 0.01);
     for (const scope of RATE_SCOPES) meters.rateRefused(scope);
-    for (const incident of LOG_INCIDENTS) meters.logTrouble(incident);
+    for (const incident of AUDIT_INCIDENT_REASONS) meters.auditIncident(incident);
     page = await meters.registry.metrics();
   });
 
@@ -40,10 +40,13 @@ describe("labels of metrics", () => {
     expect(page).toMatch(new RegExp(`scope="${scope}"\\} 1$`, "m"));
   });
 
-  it.each(LOG_INCIDENTS)("count incidents of the log under the present and the former name: %s", (incident) => {
-    expect(page).toContain(`cloakroom_audit_incidents_total{reason="${incident}"} 1`);
-    expect(page).toContain(`cloakroom_log_trouble_total{trouble="${incident}"} 1`);
-  });
+  it.each(AUDIT_INCIDENT_REASONS)(
+    "count incidents of the log under the present and the former name: %s",
+    (incident) => {
+      expect(page).toContain(`cloakroom_audit_incidents_total{reason="${incident}"} 1`);
+      expect(page).toContain(`cloakroom_log_trouble_total{trouble="${incident}"} 1`);
+    },
+  );
 
   it("count a job's runs and failures, and pass its failure on", async () => {
     let isBroken = false;
