@@ -29,8 +29,8 @@ export const AS_OLDEST_BROWSER = "delete URL.canParse; delete URL.parse;";
 
 /**
  * Headless Chromium: the one in CHROMIUM, or chromium-headless-shell, or the system's. The shell is the same engine without
- * windows, in half of the processor time. Tests of what people see of the browser, such as autofill, use
- * `openPlainBrowser`.
+ * windows: it takes 0.15 s of processor time for an empty page, and the whole browser 0.36. Tests of what people see of
+ * the browser, such as autofill, use `openPlainBrowser`.
  */
 export async function launchBrowser(): Promise<Browser> {
   const shell = process.env.CHROMIUM ? undefined : findProgram("chromium-headless-shell");
