@@ -57,6 +57,15 @@ const RULES: readonly Rule[] = [
   },
 ];
 
+/** A line of a document. Tables, code and addresses cannot be broken, and generated pages are not written by hand. */
+const LONG_LINE: Rule = {
+  name: "long line",
+  pattern: /^(?!\s*[|<]|\[[^\]]+\]: ).{141,}$/gm,
+  advice: "lines of 140 characters",
+};
+const GENERATED = ["docs/expressions.md", "docs/errors.md", "docs/configuration.md", "docs/command-line.md"];
+const CODE_BLOCK = /^ *```[\s\S]*?^ *```/gm;
+
 /** The files that contain prose. */
 const AREAS: Readonly<Record<string, readonly string[]>> = {
   documents: ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md"],
@@ -64,6 +73,7 @@ const AREAS: Readonly<Record<string, readonly string[]>> = {
   test: ["test/**/*.{ts,mjs}"],
   scripts: ["scripts/**/*.{ts,js}"],
   proto: ["proto/cloakroom/**/*.proto"],
+  examples: ["examples/**/README.md"],
   // Generated code repeats the comments of the protos.
   clients: ["clients/*/README.md", "clients/*/src/*.ts", "clients/*/src/{node,testing}/**/*.ts"],
 };
@@ -102,6 +112,15 @@ function hitsIn(file: string): Hit[] {
   );
 }
 
+function longLinesIn(file: string): Hit[] {
+  if (!file.endsWith(".md") || GENERATED.includes(file)) return [];
+  const text = readFileSync(join(root, file), "utf8").replace(CODE_BLOCK, (code) => code.replace(/.+/g, ""));
+  return [...text.matchAll(LONG_LINE.pattern)].map((match) => {
+    const line = text.slice(0, match.index).split("\n").length;
+    return { rule: LONG_LINE, file, line, text: `${match[0].slice(0, 40)}...` };
+  });
+}
+
 /** Lets every space in a pattern match the spaces in place of a line break too. */
 function spacedOut({ source, flags }: RegExp): RegExp {
   return new RegExp(source.replaceAll(" ", "\\s+"), flags);
@@ -116,9 +135,9 @@ function listPlaces(hits: readonly Hit[]): void {
 let found = 0;
 for (const [area, patterns] of Object.entries(AREAS)) {
   const files = globSync([...patterns], { cwd: root, exclude: EXCLUDED }).sort();
-  const hits = files.flatMap(hitsIn);
+  const hits = files.flatMap((file) => [...hitsIn(file), ...longLinesIn(file)]);
   found += hits.length;
-  for (const rule of RULES) {
+  for (const rule of [...RULES, LONG_LINE]) {
     const ofRule = hits.filter((hit) => hit.rule === rule);
     if (ofRule.length === 0) continue;
     listPlaces(ofRule);

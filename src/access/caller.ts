@@ -23,7 +23,7 @@ export interface PersonPrincipal {
   readonly role: Role;
   readonly signInId: Uuid;
   /** Until when the last proof of a second factor counts. Absent: no proof counts. */
-  readonly strongUntil: Date | undefined;
+  readonly secondFactorUntil: Date | undefined;
 }
 
 /** The author of a request. */

@@ -55,7 +55,9 @@ export function requireGrantable({ principal }: Caller, type: ApplicationType, r
 
 /** Whether a caller may give applications any rights, and code that acts as them: keys, and people with a second factor. */
 export function canGrantAnyPermission({ principal }: Pick<Caller, "principal">): boolean {
-  return principal.kind === "application" || (isAdministrator(principal.role) && principal.strongUntil !== undefined);
+  return (
+    principal.kind === "application" || (isAdministrator(principal.role) && principal.secondFactorUntil !== undefined)
+  );
 }
 
 const REVEAL = new Grant({ permissions: [], rules: [{ ...ruleOn("reveal", ["token:read"]), requiresReason: true }] });

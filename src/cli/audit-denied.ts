@@ -2,7 +2,7 @@ import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault } from "../vault/vault.js";
-import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type Command, UsageError } from "./command.js";
 

@@ -3,7 +3,7 @@ import { systemClock } from "../base/clock.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow, type Window } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow, type Window } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import { type Command, type CommandInput, UsageError } from "./command.js";
 

@@ -1,7 +1,7 @@
 import { searchLog } from "../audit/search-log.js";
 import { systemClock } from "../base/clock.js";
 import { openVault } from "../vault/vault.js";
-import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-answer.js";
+import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
 import type { Command } from "./command.js";
 
@@ -22,8 +22,8 @@ export const auditWhoRead: Command = {
     let hasMore = false;
     for (const tenantId of await chosenTenants(vault, options)) {
       const isWanted = ({ operation }: { readonly operation: string }) => READING.includes(operation);
-      const question = { filter: { entityId, from, until }, isWanted, limit, remark: "who read a token" };
-      const found = await searchLog(vault, tenantId, question);
+      const search = { filter: { entityId, from, until }, isWanted, limit, remark: "who read a token" };
+      const found = await searchLog(vault, tenantId, search);
       rows.push(...found.rows.map((row) => showRow(tenantId, row)));
       hasMore ||= found.hasMore;
       if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));

@@ -142,11 +142,11 @@ async function finish(
   say: CommandInput["say"],
 ): Promise<Finished> {
   let resealed = 0;
-  let told = performance.now();
+  let printedAt = performance.now();
   const onProgress = (table: string, count: number) => {
     resealed += count;
-    if (performance.now() - told < PROGRESS_EVERY_MS) return;
-    told = performance.now();
+    if (performance.now() - printedAt < PROGRESS_EVERY_MS) return;
+    printedAt = performance.now();
     say(`${tenantId}: ${resealed} rows resealed, now at ${table}.`);
   };
   const { signal } = new AbortController();

@@ -8,11 +8,11 @@ export function progressOf(
   total: number,
   unit: "rows" | "bytes" = "rows",
 ): (done: number) => void {
-  let told = performance.now();
+  let printedAt = performance.now();
   return (done) => {
     const now = performance.now();
-    if (now - told < EVERY_MS) return;
-    told = now;
+    if (now - printedAt < EVERY_MS) return;
+    printedAt = now;
     const share = total > 0 ? `, ${Math.min(100, Math.floor((done / total) * 100))} %` : "";
     say(`${what}: ${done.toLocaleString("en")} ${unit}${share}`);
   };

@@ -2,8 +2,8 @@ import type { Clock } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, deleteAllDue, deleteDueMinute } from "../store/jobs/due.js";
+import { removeRows } from "../tenancy/delete-tenant.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { removeRows } from "../tenancy/remove-tenant.js";
 import type { Job } from "./schedule.js";
 
 const INTERVAL_MS = 5_000;

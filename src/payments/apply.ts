@@ -19,29 +19,29 @@ export interface Step {
 }
 
 /** Applies the state that the payment service reports. If the transition is not legal, only the codes change. */
-export function applyState(payment: Payment, standing: PaymentState, now: number): Step {
+export function applyState(payment: Payment, state: PaymentState, now: number): Step {
   const { order } = payment;
-  if (standing.kind === "processing") {
-    const known = { ...payment, providerId: standing.providerId ?? payment.providerId };
-    return stayed(withCodes(known, standing.codes));
+  if (state.kind === "processing") {
+    const known = { ...payment, providerId: state.providerId ?? payment.providerId };
+    return stayed(withCodes(known, state.codes));
   }
-  if (standing.kind === "redirect" && order.isMerchantInitiated) {
-    const { providerId, codes } = standing;
+  if (state.kind === "redirect" && order.isMerchantInitiated) {
+    const { providerId, codes } = state;
     return applyState(
       payment,
       { kind: "declined", errorCode: "requires_buyer_authentication", providerId, codes },
       now,
     );
   }
-  const step = transitionOn(payment, standing.kind, order.intent);
+  const step = transitionOn(payment, state.kind, order.intent);
   if (!step) return stayed(payment);
   const known: Payment = {
-    ...withCodes(payment, standing.codes),
-    providerId: standing.providerId ?? payment.providerId,
-    threeDSecure: standing.threeDS ?? payment.threeDSecure,
-    ...amountsAfter(payment, standing, now),
+    ...withCodes(payment, state.codes),
+    providerId: state.providerId ?? payment.providerId,
+    threeDSecure: state.threeDS ?? payment.threeDSecure,
+    ...amountsAfter(payment, state, now),
   };
-  return take(known, step, now, standing.kind);
+  return take(known, step, now, state.kind);
 }
 
 /** Fails a payment after its deadline or after the last reconciliation. */
@@ -183,46 +183,45 @@ function planned(payment: Payment, next: Transition["next"], now: number): Payme
 
 function amountsAfter(
   payment: Payment,
-  standing: Exclude<PaymentState, { kind: "processing" }>,
+  state: Exclude<PaymentState, { kind: "processing" }>,
   now: number,
 ): Partial<Payment> {
-  switch (standing.kind) {
+  switch (state.kind) {
     case "authorized":
       return {
-        authorizedAmount: standing.amount,
-        authorizedAt: payment.authorizedAt ?? standing.at?.getTime() ?? now,
-        schemeTransactionId: standing.schemeTransactionId ?? payment.schemeTransactionId,
+        authorizedAmount: state.amount,
+        authorizedAt: payment.authorizedAt ?? state.at?.getTime() ?? now,
+        schemeTransactionId: state.schemeTransactionId ?? payment.schemeTransactionId,
       };
     case "captured":
       return {
-        ...captured(payment, standing.amount, standing.at?.getTime() ?? now),
-        authorizedAmount: standing.authorizedAmount ?? Math.max(payment.authorizedAmount, standing.amount),
-        refundedAmount: Math.max(payment.refundedAmount, standing.refundedAmount ?? 0),
-        schemeTransactionId: standing.schemeTransactionId ?? payment.schemeTransactionId,
+        ...captured(payment, state.amount, state.at?.getTime() ?? now),
+        authorizedAmount: state.authorizedAmount ?? Math.max(payment.authorizedAmount, state.amount),
+        refundedAmount: Math.max(payment.refundedAmount, state.refundedAmount ?? 0),
+        schemeTransactionId: state.schemeTransactionId ?? payment.schemeTransactionId,
       };
     case "capturing":
       return {
-        authorizedAmount: standing.authorizedAmount,
+        authorizedAmount: state.authorizedAmount,
         authorizedAt: payment.authorizedAt ?? now,
-        schemeTransactionId: standing.schemeTransactionId ?? payment.schemeTransactionId,
+        schemeTransactionId: state.schemeTransactionId ?? payment.schemeTransactionId,
       };
     case "redirect":
-      return { approvalUrl: standing.approvalUrl, approvalExpiresAt: standing.expiresAt?.getTime() ?? now + HOUR_MS };
+      return { approvalUrl: state.approvalUrl, approvalExpiresAt: state.expiresAt?.getTime() ?? now + HOUR_MS };
     case "voided": {
-      const after = voided(payment, standing.at?.getTime() ?? now);
+      const after = voided(payment, state.at?.getTime() ?? now);
       const isHeld = payment.status !== "buyer_approval_pending";
-      return standing.expired && isHeld ? { ...after, errorCode: "expired_authorization" } : after;
+      return state.expired && isHeld ? { ...after, errorCode: "expired_authorization" } : after;
     }
     case "voiding":
       return {};
     case "declined":
-      return { errorCode: standing.errorCode };
+      return { errorCode: state.errorCode };
     case "failed": {
       // We canceled the payment after the approval period.
       const { status, approvalExpiresAt = Number.POSITIVE_INFINITY } = payment;
-      const isOurs =
-        status === "buyer_approval_pending" && approvalExpiresAt <= now && standing.errorCode === "canceled";
-      return { errorCode: isOurs ? "incomplete_buyer_approval" : standing.errorCode };
+      const isOurs = status === "buyer_approval_pending" && approvalExpiresAt <= now && state.errorCode === "canceled";
+      return { errorCode: isOurs ? "incomplete_buyer_approval" : state.errorCode };
     }
   }
 }

@@ -1,21 +1,19 @@
-import { actorOf, type Caller, sendingTo } from "../access/caller.js";
+import { actorOf, sendingTo } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
 import type { Uuid } from "../base/ids.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { readConnection } from "../store/payments/connections.js";
 import { updatePayment } from "../store/payments/payments.js";
 import { insertRefund, listRefundRows } from "../store/payments/refunds.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { accountFingerprint, withAccountSentTo } from "./account-fingerprint.js";
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
-import type { PaymentHosts } from "./connectors.js";
 import { SENDING_LEASE_MS } from "./create-payment.js";
 import { amountToCapture, amountToRefund, requireVoidable } from "./operation-rules.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
+import type { PaymentCall } from "./payment-call.js";
 import { openRefund, type Refund, sealRefund } from "./refund.js";
 
 /** A payment with an operation that is stored and not yet sent. */
@@ -25,29 +23,16 @@ export interface BegunOperation {
 }
 
 /** Stores a capture. Default amount: the whole authorization. */
-export async function beginCapture(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  connectors: PaymentHosts,
-  id: Uuid,
-  wanted: number | undefined,
-): Promise<BegunOperation> {
-  return begin(tx, caller, keys, connectors, id, "capture", (payment) =>
-    beginAttempt(payment, "capture", amountToCapture(payment, wanted), tx.now.getTime()),
+export async function beginCapture(call: PaymentCall, id: Uuid, wanted: number | undefined): Promise<BegunOperation> {
+  return begin(call, id, "capture", (payment) =>
+    beginAttempt(payment, "capture", amountToCapture(payment, wanted), call.tx.now.getTime()),
   );
 }
 
-export async function beginVoid(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  connectors: PaymentHosts,
-  id: Uuid,
-): Promise<BegunOperation> {
-  return begin(tx, caller, keys, connectors, id, "token:use", (payment) => {
+export async function beginVoid(call: PaymentCall, id: Uuid): Promise<BegunOperation> {
+  return begin(call, id, "token:use", (payment) => {
     requireVoidable(payment);
-    return beginAttempt(payment, "void", 0, tx.now.getTime());
+    return beginAttempt(payment, "void", 0, call.tx.now.getTime());
   });
 }
 
@@ -57,15 +42,13 @@ export interface BegunRefund extends BegunOperation {
 
 /** Stores a refund. Default amount: everything not yet refunded. */
 export async function beginRefund(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  connectors: PaymentHosts,
+  call: PaymentCall,
   id: Uuid,
   wanted: number | undefined,
   reason: string | undefined,
 ): Promise<BegunRefund> {
-  const begun = await begin(tx, caller, keys, connectors, id, "token:use", async (payment) => {
+  const { tx, keys } = call;
+  const begun = await begin(call, id, "token:use", async (payment) => {
     // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
     const refunds = rows.map((row) => openRefund(keys, tx.tenantId, row));
@@ -79,7 +62,7 @@ export async function beginRefund(
 
 /** The refund that a payment's attempt describes, not yet sent. */
 export function plannedRefund({ id, order, attempt }: Payment, reason: string | undefined, now: Date): Refund {
-  if (!attempt?.refundId) throw new Error("a payment without a refund under way was asked for it");
+  if (!attempt?.refundId) throw new Error("the payment has no refund under way");
   return {
     ...{ id: attempt.refundId, paymentId: id, status: "processing", amount: attempt.amount, currency: order.currency },
     ...{ reason, errorCode: undefined, providerId: undefined, updatedAt: now.getTime(), createdAt: now },
@@ -91,10 +74,7 @@ export function plannedRefund({ id, order, attempt }: Payment, reason: string | 
  * way.
  */
 async function begin(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  connectors: PaymentHosts,
+  { tx, caller, keys, hosts }: PaymentCall,
   id: Uuid,
   right: PaymentRight,
   plan: (payment: Payment) => Payment | Promise<Payment>,
@@ -109,7 +89,7 @@ async function begin(
   const begun = { ...withAccountSentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   scheduleDue(tx, { kind: "payment", at: due });
-  const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
+  const actor = actorOf(sendingTo(caller, hosts.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "update", begun.attempt?.operation));
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };
 }

@@ -5,14 +5,10 @@ import type { Connector, ConnectorContext } from "./connector.js";
 import type { FormulaId } from "./formula.js";
 import type { ProviderHttp } from "./provider-http.js";
 
-/** Knows where payments go. */
-export type PaymentHosts = Pick<Connectors, "hostOf">;
-
 /** The payment services that this server supports, by formula. */
 export class Connectors {
   readonly #connectors: ReadonlyMap<FormulaId, Connector>;
   readonly #http: (tenantId: TenantId) => ProviderHttp;
-
   readonly #clock: Clock;
 
   constructor(connectors: readonly Connector[], http: (tenantId: TenantId) => ProviderHttp, clock: Clock) {

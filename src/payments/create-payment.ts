@@ -1,4 +1,4 @@
-import { actorOf, type Caller, sendingTo } from "../access/caller.js";
+import { actorOf, sendingTo } from "../access/caller.js";
 import { storedContainer } from "../access/container.js";
 import { denied } from "../access/refusal.js";
 import { logEntry } from "../audit/log-entry.js";
@@ -7,13 +7,11 @@ import { newUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
 import { showFingerprint } from "../crypto/keyed-hash.js";
 import { Sensitive } from "../crypto/sensitive.js";
-import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { readConnection } from "../store/payments/connections.js";
 import { insertPayment } from "../store/payments/payments.js";
 import { findToken } from "../store/tokens/token-reads.js";
-import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "../tokens/activity.js";
 import { entityTypeOf } from "../tokens/entity.js";
 import { openToken } from "../tokens/sealing.js";
@@ -22,8 +20,8 @@ import { cardBrand } from "../tokens/types/card-brand.js";
 import { accountFingerprint, cardFingerprint } from "./account-fingerprint.js";
 import type { Card, SensitiveCard } from "./card.js";
 import { type Connection, openConnection } from "./connection.js";
-import type { PaymentHosts } from "./connectors.js";
 import { type CardSnapshot, type Payment, type PaymentOrder, paymentRowOf, reconciliationIdOf } from "./payment.js";
+import type { PaymentCall } from "./payment-call.js";
 import { claimThreeDSData } from "./three-ds/claim.js";
 
 export interface PaymentDraft {
@@ -47,10 +45,7 @@ export const SENDING_LEASE_MS = 45_000;
 
 /** Stores a payment before any service is asked for money. Every invalid request is rejected here and leaves no row. */
 export async function createPayment(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  connectors: PaymentHosts,
+  { tx, caller, keys, hosts }: PaymentCall,
   { connectionId, tokenId, order, threeDSSessionId }: PaymentDraft,
 ): Promise<AdmittedPayment> {
   requireFlags(order);
@@ -100,7 +95,7 @@ export async function createPayment(
   const { revision: _, ...written } = paymentRowOf(keys, tx.tenantId, payment);
   tx.enqueue(insertPayment, written);
   scheduleDue(tx, { kind: "payment", at: new Date(now + SENDING_LEASE_MS) });
-  const actor = actorOf(sendingTo(caller, connectors.hostOf(connection)));
+  const actor = actorOf(sendingTo(caller, hosts.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "create"));
   writeLog(tx, logEntry(actor, entityType, tokenId, "use", { transform: "reveal" }));
   await countMonthlyActivity(tx, tokenId, row.active_month);

@@ -14,7 +14,7 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
 import { applyRefund, refundNamed, withAnotherLookUp } from "./refund-reports.js";
-import { decodeSignedPath, isAuthenticAddress, type SignedPathKind, uuidFrom } from "./signed-path.js";
+import { decodeSignedPath, isAuthenticPath, type SignedPathKind, uuidFrom } from "./signed-path.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -45,7 +45,7 @@ export class InboundCallbacks {
    * deleted: the caller need not read the body then.
    */
   async endpoint(address: string): Promise<WebhookEndpoint | undefined> {
-    const found = await this.#genuine(address, "payment-webhook");
+    const found = await this.#authenticated(address, "payment-webhook");
     if (!found) return undefined;
     const { tenantId, id, keys } = found;
     const row = await this.#connectionRow(tenantId, id);
@@ -71,7 +71,7 @@ export class InboundCallbacks {
    * now may have been approved since: it is looked up, and not finished.
    */
   async approval(address: string, query: URLSearchParams): Promise<Payment | undefined> {
-    const found = await this.#genuine(address, "payment-return");
+    const found = await this.#authenticated(address, "payment-return");
     if (!found) return undefined;
     const { tenantId, id, keys } = found;
     const payment = await this.#payment(tenantId, keys, id);
@@ -101,7 +101,7 @@ export class InboundCallbacks {
       return outcome.kind !== "unknown";
     }
     await changePayment(this.#parts.database, keys, tenantId, payment.id, (current, now, refunds) =>
-      heard(applyReport(current, report, now.getTime(), refunds)),
+      keepingLease(applyReport(current, report, now.getTime(), refunds)),
     );
     return true;
   }
@@ -116,7 +116,7 @@ export class InboundCallbacks {
 
   #learn(tenantId: TenantId, keys: TenantKeys, id: Uuid, outcome: LookUpOutcome): Promise<Payment | undefined> {
     return changePayment(this.#parts.database, keys, tenantId, id, (current, now, refunds) =>
-      heard(applyLookUp(current, outcome, now.getTime(), refunds)),
+      keepingLease(applyLookUp(current, outcome, now.getTime(), refunds)),
     );
   }
 
@@ -145,16 +145,16 @@ export class InboundCallbacks {
     return this.#parts.database.shared.run(tenantId, "unguarded", (tx) => tx.query(readConnection, id));
   }
 
-  async #genuine(address: string, kind: SignedPathKind) {
+  async #authenticated(address: string, kind: SignedPathKind) {
     const presented = decodeSignedPath(address);
     if (!presented) return undefined;
-    const keys = await this.#parts.keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isAuthenticAddress(keys, kind, presented) ? { ...presented, keys } : undefined;
+    const keys = await this.#parts.keyring.find(presented.tenantId);
+    return keys && isAuthenticPath(keys, kind, presented) ? { ...presented, keys } : undefined;
   }
 }
 
 /** Keeps the lease: another process may be working on the payment. */
-function heard(change: Change): Change {
+function keepingLease(change: Change): Change {
   return { ...change, goesOn: true };
 }
 
@@ -174,7 +174,7 @@ export function applyReport(
   const { attempt } = current;
   switch (report.kind) {
     case "payment":
-      return applyState(current, report.standing, now);
+      return applyState(current, report.state, now);
     case "capture":
     case "void": {
       const { kind: operation, outcome, providerId } = report;

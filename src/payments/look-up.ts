@@ -12,10 +12,10 @@ import { applyRefundsFound } from "./refund-reports.js";
 /** Applies the result of a look-up, and ends an operation of ours that appears in it. */
 export function applyLookUp(current: Payment, found: LookUpOutcome, now: number, refunds: readonly Refund[]): Change {
   const isFound = found.kind === "found";
-  const step = isFound ? applyState(current, found.standing, now) : unmoved(current);
+  const step = isFound ? applyState(current, found.state, now) : unmoved(current);
   if (step.moved || current.status === "buyer_approval_pending") return step;
   if (current.status === "capture_succeeded") {
-    const total = isFound && found.standing.kind === "captured" ? found.standing.refundedAmount : undefined;
+    const total = isFound && found.state.kind === "captured" ? found.state.refundedAmount : undefined;
     return applyRefundsFound(step.payment, refunds, isFound ? found.refunds : undefined, total, now);
   }
   const { attempt } = current;
@@ -54,7 +54,7 @@ function refusalOf({ attempt, captures }: Payment, refusals: readonly FoundRefus
 function dueAgain({ status, dueAt, updatedAt }: Payment, found: LookUpOutcome, now: number): Date | undefined {
   const isOpen =
     found.kind === "unknown" ||
-    (found.kind === "found" && (found.standing.kind === "redirect" || found.standing.kind === "processing"));
+    (found.kind === "found" && (found.state.kind === "redirect" || found.state.kind === "processing"));
   const since = now - updatedAt;
   if (status !== "authorization_failed" || dueAt === undefined || !isOpen || since > LOOK_UP_LIMIT_MS) return undefined;
   return new Date(now + lookUpDelay(since));

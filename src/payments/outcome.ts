@@ -123,7 +123,7 @@ export interface FoundRefusal {
 export type LookUpOutcome =
   | {
       readonly kind: "found";
-      readonly standing: PaymentState;
+      readonly state: PaymentState;
       /** Absent: the service does not list them. */
       readonly refunds?: readonly FoundRefund[];
       /** Of all attempts so far. Absent: the service does not list them. */

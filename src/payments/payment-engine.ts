@@ -22,11 +22,14 @@ const CONNECTION_LOOK_MS = 50;
 /** Sends payments to their services, and reconciles those with an unknown end. */
 export class PaymentEngine {
   readonly #parts: EngineParts;
-  readonly #turns: TenantWorkers;
+  readonly #reconcilers: TenantWorkers;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#turns = new TenantWorkers((tenantId, signal) => reconcileTenant(parts, tenantId, signal), parts.onFailure);
+    this.#reconcilers = new TenantWorkers(
+      (tenantId, signal) => reconcileTenant(parts, tenantId, signal),
+      parts.onFailure,
+    );
   }
 
   /** Sends a payment's stored attempt. Resolves after the answer is stored too. */
@@ -63,10 +66,10 @@ export class PaymentEngine {
 
   /** Starts reconciliation of a tenant's payments. */
   wake(tenantId: TenantId): void {
-    this.#turns.wake(tenantId);
+    this.#reconcilers.wake(tenantId);
   }
 
   stop(): Promise<void> {
-    return this.#turns.stop();
+    return this.#reconcilers.stop();
   }
 }

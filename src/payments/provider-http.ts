@@ -31,7 +31,7 @@ export type ProviderReply =
 export type ProviderHttp = (call: ProviderCall) => Promise<ProviderReply>;
 
 /** Issuers take some seconds for a card. After this time, reconciliation gets the answer. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 /** Far more than any answer of the supported services. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
@@ -40,18 +40,18 @@ export function providerHttp(
   agents: GuardedAgents,
   tenantId: TenantId,
   onFailure: (error: EgressError) => void,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): ProviderHttp {
   return async ({ method, url, headers, body }) => {
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(), patienceMs);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), timeoutMs);
     try {
       const response = await guardedRequest(agents, {
         ...{ url, method, headers },
         ...(body === undefined ? {} : { body: Buffer.from(body) }),
         pool: tenantId,
-        signal: patience.signal,
-        timeouts: { headersMs: patienceMs, bodyIdleMs: patienceMs },
+        signal: timeout.signal,
+        timeouts: { headersMs: timeoutMs, bodyIdleMs: timeoutMs },
         maxBodyBytes: MAX_ANSWER_BYTES,
       });
       const text = await readText(response.body);

@@ -8,11 +8,11 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { readConnection } from "../store/payments/connections.js";
 import { listPaymentRows, updatePayment } from "../store/payments/payments.js";
 import { listRefundRows, readRefund } from "../store/payments/refunds.js";
-import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
+import type { Transaction } from "../store/transactions/transaction.js";
 import { connectionOf } from "./connection.js";
-import type { PaymentHosts } from "./connectors.js";
 import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
+import type { PaymentCall } from "./payment-call.js";
 import { visiblePayments } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
 import { uuidFrom } from "./signed-path.js";
@@ -51,18 +51,12 @@ export async function listPayments(
 }
 
 /** Leases a payment to look up its state. */
-export async function leasePayment(
-  tx: OrdinaryTransaction,
-  caller: Caller,
-  keys: TenantKeys,
-  connectors: PaymentHosts,
-  id: Uuid,
-): Promise<Payment> {
+export async function leasePayment({ tx, caller, keys, hosts }: PaymentCall, id: Uuid): Promise<Payment> {
   const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
   if (leased) throw busy();
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, payment));
   const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
-  const actor = actorOf(sendingTo(caller, connection && connectors.hostOf(connection)));
+  const actor = actorOf(sendingTo(caller, connection && hosts.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "update", "sync"));
   return { ...payment, revision: payment.revision + 1 };
 }

@@ -62,8 +62,8 @@ export function applyRefundsFound(
   let change: Change = { payment: rested, moved: false, approved: false };
   for (const refund of refunds) {
     const entries = entriesOf(refund, found);
-    const told = entries.find(({ outcome }) => outcome.kind === "done") ?? entries[0];
-    const outcome = told?.outcome ?? ({ kind: "unknown", codes: {} } as const);
+    const entry = entries.find(({ outcome }) => outcome.kind === "done") ?? entries[0];
+    const outcome = entry?.outcome ?? ({ kind: "unknown", codes: {} } as const);
     const next = applyRefund(change.payment, refund, outcome, now);
     change = { ...next, refunds: [...(change.refunds ?? []), ...(next.refunds ?? [])] };
   }

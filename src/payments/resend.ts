@@ -18,7 +18,7 @@ export function shouldResend({ attempt, status, connection }: Payment, found: Lo
       // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.
       return (found.kind === "found" && found.refunds !== undefined) || isSafe;
     default:
-      return found.kind === "unsupported" ? isSafe : found.kind === "found" && found.standing.kind === "authorized";
+      return found.kind === "unsupported" ? isSafe : found.kind === "found" && found.state.kind === "authorized";
   }
 }
 

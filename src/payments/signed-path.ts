@@ -20,7 +20,7 @@ const FORM = /^([0-9A-Za-z]{22})([0-9A-Za-z]{22})([0-9A-Za-z]{22})$/;
 
 /** A path segment of 66 letters and digits: tenant, entity and a proof that we made it. */
 export function encodeSignedPath(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): string {
-  return `${base62Of(tenantId)}${base62Of(id)}${toBase62(addressProof(keys, kind, tenantId, id), 22)}`;
+  return `${base62Of(tenantId)}${base62Of(id)}${toBase62(pathProof(keys, kind, tenantId, id), 22)}`;
 }
 
 /** Returns undefined for text that cannot be one of our addresses. */
@@ -32,12 +32,8 @@ export function decodeSignedPath(text: string): SignedPath | undefined {
   return tenantId && isTenantId(tenantId) && id && bytes ? { tenantId, id, proof: bytes } : undefined;
 }
 
-export function isAuthenticAddress(
-  keys: TenantKeys,
-  kind: SignedPathKind,
-  { tenantId, id, proof }: SignedPath,
-): boolean {
-  return macEquals(addressProof(keys, kind, tenantId, id), proof);
+export function isAuthenticPath(keys: TenantKeys, kind: SignedPathKind, { tenantId, id, proof }: SignedPath): boolean {
+  return macEquals(pathProof(keys, kind, tenantId, id), proof);
 }
 
 /** The 128-bit id as 22 letters and digits, for payment services: some accept fewer than 36 characters. */
@@ -53,6 +49,6 @@ export function uuidFrom(text: string): Uuid | undefined {
   return isUuid(id) ? id : undefined;
 }
 
-function addressProof(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): Buffer {
+function pathProof(keys: TenantKeys, kind: SignedPathKind, tenantId: TenantId, id: Uuid): Buffer {
   return truncatedMac(keys.proof, ["cloakroom/address/1", kind, tenantId, id]);
 }

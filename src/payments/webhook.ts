@@ -14,7 +14,7 @@ export interface WebhookEvent {
   /** The payment's ids, at least one. */
   readonly payment: { readonly reconciliationId?: string | undefined; readonly providerId?: string | undefined };
   readonly report:
-    | { readonly kind: "payment"; readonly standing: PaymentState }
+    | { readonly kind: "payment"; readonly state: PaymentState }
     | {
         readonly kind: "capture" | "void";
         /** The id of the capture or void itself. */

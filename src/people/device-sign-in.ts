@@ -8,7 +8,7 @@ import { consumeSignInRequest, readSignInRequest } from "../store/people/sign-in
 import { readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { DeviceCodes, Issuer } from "./issuer.js";
-import { rethrowAsTenantNotFound, signInAs } from "./issuer-sign-in.js";
+import { signInAs } from "./issuer-sign-in.js";
 import type { StartedSignIn } from "./sign-in.js";
 import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
@@ -45,7 +45,8 @@ export class DeviceSignIn {
   async begin(tenantId: TenantId, { network }: Pick<Visit, "network">): Promise<BegunDeviceSignIn> {
     const { database, keyring, issuer, limits } = this.#parts;
     await requireWithinLimit(limits, { kind: "openid", network });
-    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
+    const keys = await keyring.find(tenantId);
+    if (!keys) throw notFound("tenant");
     const { deviceCode, ...shown } = await issuer.beginDevice();
     const intervalSeconds = pauseOf(shown.intervalSeconds);
     const id = newUuid();
@@ -68,7 +69,8 @@ export class DeviceSignIn {
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
     const { tenantId, id } = cookie;
-    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
+    const keys = await keyring.find(tenantId);
+    if (!keys) throw notFound("tenant");
     const begun = await database.ordinary.run(tenantId, "unguarded", (tx) => readBegun(tx, keys, cookie));
     if (!begun) throw notBegunHere();
     if (!(await limits.allows({ kind: "device", id }))) {

@@ -1,5 +1,5 @@
 import type { AuditContext } from "../audit/audit-context.js";
-import { Fault, notFound } from "../base/fault.js";
+import { Fault } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { acceptInvitationOfAddress } from "../store/people/invitation-links.js";
@@ -15,7 +15,7 @@ import { memberWithAddress } from "./sign-in-link.js";
 import type { Visit } from "./visit.js";
 
 /**
- * Signs in the person of whom an issuer told.
+ * Signs in the person whom the issuer identified.
  * @throws {Fault} permission_denied if the person is neither a member nor invited.
  */
 export async function signInAs(
@@ -28,7 +28,7 @@ export async function signInAs(
   const member = await memberFor(tx, keys, claims, visit.context);
   if (!member) throw notInvited();
   const identity = { issuer: claims.issuer, subject: claims.subject };
-  return finishFirstFactor(tx, keys, member, method, visit, { identity, strongAt: claims.secondFactorAt });
+  return finishFirstFactor(tx, keys, member, method, visit, { identity, secondFactorAt: claims.secondFactorAt });
 }
 
 /** The member with the identity; or else the member, or the invited person, with the verified address, who is bound. */
@@ -70,9 +70,4 @@ async function acceptedBy(
 
 function notInvited(): Fault {
   return new Fault("permission_denied", "You are not a member. Ask an OWNER or ADMIN for an invitation.");
-}
-
-/** Shows a tenant without keys as one that does not exist. */
-export function rethrowAsTenantNotFound(error: unknown): never {
-  throw error instanceof Fault && error.code === "unauthenticated" ? notFound("tenant") : error;
 }

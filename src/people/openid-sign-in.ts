@@ -11,7 +11,7 @@ import { readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import type { SignInStep } from "./finish-first-factor.js";
 import type { Checks, Issuer } from "./issuer.js";
-import { rethrowAsTenantNotFound, signInAs } from "./issuer-sign-in.js";
+import { signInAs } from "./issuer-sign-in.js";
 import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { beginSignIn, openDetails } from "./sign-in-request.js";
@@ -62,7 +62,8 @@ export class OpenIdSignIn {
     await requireWithinLimit(limits, { kind: "openid", network });
     const checks: Checks = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
     const url = await issuer.authorizationUrl(this.#redirectUri(), checks, { isFresh });
-    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
+    const keys = await keyring.find(tenantId);
+    if (!keys) throw notFound("tenant");
     const id = newUuid();
     const { text: cookie, hash } = newSecret("oid", tenantId, id);
     await database.ordinary.run(tenantId, "unguarded", async (tx) => {
@@ -82,7 +83,8 @@ export class OpenIdSignIn {
     const cookie = parseSecret("oid", visit.cookie("openid") ?? "");
     if (!cookie) throw notBegunHere();
     const { tenantId } = cookie;
-    const keys = await keyring.of(tenantId).catch(rethrowAsTenantNotFound);
+    const keys = await keyring.find(tenantId);
+    if (!keys) throw notFound("tenant");
     const checks = await database.ordinary.run(tenantId, "unguarded", (tx) => useRequest(tx, keys, cookie));
     if (!checks) throw notBegunHere();
     // Proxies in front of the server change scheme and host of the request, and the issuer compares the address.

@@ -98,7 +98,7 @@ async function addPasskey(
 
 function requireMayAdd(caller: Caller, signIn: SignInRow | null, count: number, now: Date): void {
   if (count >= MOST) throw new Fault("unprocessable", `You have ${MOST} passkeys. Remove one first.`);
-  if (count > 0 && !personOf(caller).strongUntil) {
+  if (count > 0 && !personOf(caller).secondFactorUntil) {
     throw new Fault("second_factor_required", "Prove one of your passkeys before you add another.");
   }
   if (count === 0 && (!signIn || now.getTime() - signedInAt(signIn).getTime() > FRESH_MS)) {

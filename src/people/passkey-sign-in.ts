@@ -26,7 +26,8 @@ export async function beginPasskeySignIn(parts: PasskeyParts, visit: Visit): Pro
   const waiting = waitingIn(visit);
   await requireWithinLimit(parts.limits, { kind: "passkey", signInId: waiting.id });
   const relyingParty = relyingPartyOf(parts.address());
-  const keys = await parts.keyring.of(waiting.tenantId).catch(unlessGone);
+  const keys = await parts.keyring.find(waiting.tenantId);
+  if (!keys) throw noPendingSignIn();
   return parts.database.ordinary.run(waiting.tenantId, "unguarded", async (tx) => {
     const { memberId } = await readWaiting(tx, keys, waiting);
     const passkeys = await listMemberPasskeys(tx, keys, memberId);
@@ -51,7 +52,8 @@ export async function finishPasskeySignIn(
   const relyingParty = relyingPartyOf(address());
   const waiting = waitingIn(visit);
   const { tenantId } = waiting;
-  const keys = await keyring.of(tenantId).catch(unlessGone);
+  const keys = await keyring.find(tenantId);
+  if (!keys) throw noPendingSignIn();
   // Committed before the proof is looked at: no proof is tried twice.
   const challenge = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     await readWaiting(tx, keys, waiting);
@@ -63,7 +65,7 @@ export async function finishPasskeySignIn(
     const proof = { relyingParty, challenge, credential, memberId };
     const member = await acceptProof(tx, keys, proof, visit.context);
     if (!member || !(await tx.query(consumeSignInRequest, waiting.id))) return undefined;
-    return startSignIn(tx, keys, member, method, visit, { ...origin, strongAt: tx.now });
+    return startSignIn(tx, keys, member, method, visit, { ...origin, secondFactorAt: tx.now });
   });
   if (!started) throw refusedProof();
   return started;
@@ -74,7 +76,8 @@ export async function isPasskeyAwaited({ database, keyring }: LinkParts, visit: 
   const waiting = parseSecret("pky", visit.cookie("passkey") ?? "");
   if (!waiting) return false;
   try {
-    const keys = await keyring.of(waiting.tenantId).catch(unlessGone);
+    const keys = await keyring.find(waiting.tenantId);
+    if (!keys) return false;
     await database.ordinary.run(waiting.tenantId, "unguarded", (tx) => readWaiting(tx, keys, waiting));
     return true;
   } catch (error) {
@@ -96,13 +99,13 @@ function purposeOf({ id }: PresentedSecret): Purpose {
 
 function waitingIn(visit: Visit): PresentedSecret {
   const waiting = parseSecret("pky", visit.cookie("passkey") ?? "");
-  if (!waiting) throw noneWaits();
+  if (!waiting) throw noPendingSignIn();
   return waiting;
 }
 
 async function readWaiting(tx: Transaction, keys: TenantKeys, { id, hash }: PresentedSecret): Promise<Waiting> {
   const row = await tx.query(readSignInRequest, id);
-  if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noneWaits();
+  if (row?.method !== "passkey" || !row.browser_hash?.equals(hash)) throw noPendingSignIn();
   return waitingOf(openDetails(keys, tx.tenantId, row));
 }
 
@@ -114,10 +117,6 @@ function waitingOf({ memberId: member, method: name, identity, until }: JsonObje
   return { memberId, method, origin: { identity: identityIn(identity), until: end } };
 }
 
-function unlessGone(error: unknown): never {
-  throw error instanceof Fault && error.code === "unauthenticated" ? noneWaits() : error;
-}
-
-function noneWaits(): Fault {
+function noPendingSignIn(): Fault {
   return new Fault("permission_denied", "No sign-in waits for a passkey in this browser. Sign in again.");
 }

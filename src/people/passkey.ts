@@ -101,7 +101,7 @@ export async function resetPasskeys(
 /** @throws {SealBroken} if no server wrote the passkey. */
 export function openPasskey(keys: TenantKeys, tenantId: TenantId, row: PasskeyRow): Passkey {
   const stored: Json = JSON.parse(open(keys.data, passkeyPlace(tenantId, row), row.details).toString());
-  if (!isJsonObject(stored)) throw new SealBroken("the details of a passkey are no object");
+  if (!isJsonObject(stored)) throw new SealBroken("the details of a passkey are not an object");
   const { credentialId, publicKey, counter, transports, isSynced, name } = stored;
   return {
     ...{ id: row.id, memberId: row.member_id, name: String(name) },

@@ -80,7 +80,7 @@ export class PersonAuthenticator {
       tenantId,
       principal: {
         ...{ kind: "person", memberId: row.member_id, userId: row.user_id, role, signInId: row.id },
-        strongUntil: secondFactorUntil(row.strong_at, new Date(this.#clock.now())),
+        secondFactorUntil: secondFactorUntil(row.strong_at, new Date(this.#clock.now())),
       },
       keyId: undefined,
       session: undefined,

@@ -36,11 +36,8 @@ export async function requestLink(
   asking: Sensitive<string>,
   { address, client }: Visit,
 ): Promise<void> {
-  const keys = await keyring.of(tenantId).catch((error: unknown) => {
-    if (error instanceof Fault && error.code === "unauthenticated") return undefined;
-    throw error;
-  });
-  // There is no such tenant, which the response does not tell either.
+  const keys = await keyring.find(tenantId);
+  // The response is the same for a tenant that does not exist.
   if (!keys) return;
   await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const details = { email, address, client, hashes: [] };
@@ -73,13 +70,14 @@ export async function createOperatorLink(
  */
 export async function redeemLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
-  if (!link) throw overOrUsed();
-  const keys = await keyring.of(link.tenantId).catch(unlessGone);
+  if (!link) throw expiredOrUsed();
+  const keys = await keyring.find(link.tenantId);
+  if (!keys) throw expiredOrUsed();
   const taken = await database.ordinary.run(link.tenantId, "unguarded", (tx) => take(tx, keys, link, visit));
   if (taken === "other_browser") {
     throw new Fault("permission_denied", "Open this link in the browser where you asked for it, or ask for a new one.");
   }
-  if (!taken) throw overOrUsed();
+  if (!taken) throw expiredOrUsed();
   return taken;
 }
 
@@ -122,10 +120,6 @@ export function linkHashesOf({ hashes }: JsonObject): readonly string[] {
   return Array.isArray(hashes) ? hashes.map(String) : [];
 }
 
-function unlessGone(error: unknown): never {
-  throw error instanceof Fault && error.code === "unauthenticated" ? overOrUsed() : error;
-}
-
-function overOrUsed(): Fault {
+function expiredOrUsed(): Fault {
   return invalid("link", "must be a link that is at most 10 minutes old and was not used: ask for a new one");
 }

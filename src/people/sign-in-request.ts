@@ -40,7 +40,7 @@ export function sealDetails(keys: TenantKeys, tenantId: TenantId, row: Place, de
 /** @throws {SealBroken} if no server wrote the request. */
 export function openDetails(keys: TenantKeys, tenantId: TenantId, row: SignInRequestRow): JsonObject {
   const stored: Json = JSON.parse(open(keys.data, requestPlace(tenantId, row), row.details).toString());
-  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in request are no object");
+  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in request are not an object");
   return stored;
 }
 

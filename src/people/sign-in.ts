@@ -55,7 +55,7 @@ export interface Origin {
   /** The latest end. Absent: 12 hours from now. */
   readonly until?: Date | undefined;
   /** When the person proved a second factor. */
-  readonly strongAt?: Date | undefined;
+  readonly secondFactorAt?: Date | undefined;
 }
 
 /** Begins a sign-in of a member, with its log row. */
@@ -65,7 +65,7 @@ export function startSignIn(
   member: Pick<MemberRow, "id" | "user_id" | "role" | "profile">,
   method: SignInMethod,
   { address, client, context }: Pick<Visit, "address" | "client" | "context">,
-  { identity, until, strongAt }: Origin = {},
+  { identity, until, secondFactorAt }: Origin = {},
 ): StartedSignIn {
   const { tenantId } = tx;
   const { role } = member;
@@ -81,7 +81,7 @@ export function startSignIn(
     member_id: member.id,
     method,
     expires_at: expiresAt,
-    strong_at: strongAt ?? null,
+    strong_at: secondFactorAt ?? null,
   };
   tx.enqueue(insertSignIn, {
     ...columns,
@@ -115,7 +115,7 @@ export function signedInAt({ expires_at }: Pick<SignInRow, "expires_at">): Date 
 /** @throws {SealBroken} if no server wrote the sign-in. */
 export function openSignIn(keys: TenantKeys, tenantId: TenantId, row: SignInRow): SignInDetails {
   const stored: Json = JSON.parse(open(keys.data, signInPlace(tenantId, row), row.details).toString());
-  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in are no object");
+  if (!isJsonObject(stored)) throw new SealBroken("the details of a sign-in are not an object");
   const { role, address, client, identity } = stored;
   if (typeof role !== "string" || !isRole(role)) throw new SealBroken("a sign-in has an unknown role");
   return { role, address: String(address), client: String(client), identity: identityIn(identity) };

@@ -35,7 +35,7 @@ export interface SignedInPerson {
   readonly signIn: SignIn;
   readonly hasPasskey: boolean;
   /** Until when the last proof of a second factor counts. */
-  readonly strongUntil: Date | undefined;
+  readonly secondFactorUntil: Date | undefined;
 }
 
 /** Reads who is signed in. */
@@ -58,7 +58,7 @@ export async function identify(
     profile: openProfile(keys, tx.tenantId, memberId, member.profile),
     signIn: signInOf(keys, tx.tenantId, row),
     hasPasskey: passkeys.length > 0,
-    strongUntil: secondFactorUntil(row.strong_at, tx.now),
+    secondFactorUntil: secondFactorUntil(row.strong_at, tx.now),
   };
 }
 

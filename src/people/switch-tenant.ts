@@ -34,9 +34,8 @@ export async function switchTenant(
 ): Promise<SignInStep> {
   const ownKeys = await keyring.of(caller.tenantId);
   const proven = await database.ordinary.run(caller.tenantId, caller.revision, (tx) => provenBy(tx, ownKeys, caller));
-  const keys = await keyring.of(tenantId).catch((error: unknown) => {
-    throw error instanceof Fault && error.code === "unauthenticated" ? notFound("tenant") : error;
-  });
+  const keys = await keyring.find(tenantId);
+  if (!keys) throw notFound("tenant");
   const started = await database.ordinary.run(tenantId, "unguarded", async (tx) => {
     const member = await findIn(tx, keys, proven);
     if (!member) throw notFound("tenant");

@@ -54,7 +54,7 @@ export interface PaymentsParts {
 export function composePayments(parts: PaymentsParts): Payments {
   const { vault, agents, clock, log, addresses } = parts;
   const { database, keyring } = vault;
-  const books = new SimulatorStore(database);
+  const simulatorStore = new SimulatorStore(database);
   const post = new SimulatorWebhooks({
     ...{ database, keyring },
     async deliver(address, delivery) {
@@ -65,7 +65,7 @@ export function composePayments(parts: PaymentsParts): Payments {
   });
   const sendWebhook: SendWebhook = (tenantId, change) => post.schedule(tenantId, change);
   const connectors = new Connectors(
-    [new Simulator(books, approvalPageOf(parts), sendWebhook), ...realConnectors(addresses)],
+    [new Simulator(simulatorStore, approvalPageOf(parts), sendWebhook), ...realConnectors(addresses)],
     (tenantId) =>
       providerHttp(agents, tenantId, (error) =>
         log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
@@ -92,7 +92,7 @@ export function composePayments(parts: PaymentsParts): Payments {
     jobs: jobsOf(parts, engine, checks),
     incoming,
     challenges: new SimulatedChallenges(database, keyring, simulatedDirectory),
-    approvals: new SimulatedApprovals(books, keyring, clock, sendWebhook),
+    approvals: new SimulatedApprovals(simulatorStore, keyring, clock, sendWebhook),
     stop: async () => {
       post.stop();
       await Promise.all([checks.stop(), engine.stop()]);
@@ -121,7 +121,7 @@ function methodsOf(
     `${address()}/orchestration/webhooks/${encodeSignedPath(keys, "payment-webhook", tenantId, connectionId)}`;
   return [
     ...connectionService({ keyring, webhookUrl, checkSoon: (tenantId) => checks.wake(tenantId) }),
-    ...transactionService({ keyring, engine, connectors }),
+    ...transactionService({ keyring, engine, hosts: connectors }),
     ...threeDSService({
       ...{ keyring, directory: simulatedDirectory },
       challengeUrl: (keys, tenantId, id) =>

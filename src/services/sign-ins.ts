@@ -183,7 +183,7 @@ export async function showStarted(
 }
 
 function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services" | "idleMs">, found: SignedInPerson) {
-  const { tenantId, tenantName, person, profile, signIn, hasPasskey, strongUntil } = found;
+  const { tenantId, tenantName, person, profile, signIn, hasPasskey, secondFactorUntil } = found;
   const { email, firstName, lastName } = profile;
   return {
     ...{ tenantId, tenantName, memberId: person.memberId, userId: person.userId, role: person.role },
@@ -193,7 +193,7 @@ function showIdentified({ services, idleMs }: Pick<SignInServiceParts, "services
     operations: [...operationsOf(person.role, services)],
     signIn: show(signIn, person.signInId, idleMs),
     hasPasskey,
-    ...(strongUntil ? { strongUntil: timestampFromDate(strongUntil) } : {}),
+    ...(secondFactorUntil ? { strongUntil: timestampFromDate(secondFactorUntil) } : {}),
   };
 }
 

@@ -2,8 +2,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { TenantService } from "../../gen/cloakroom/v1/tenants_pb.js";
 import type { Caller } from "../access/caller.js";
 import { VAULT_TENANT_ID } from "../base/ids.js";
+import { deleteTenant } from "../tenancy/delete-tenant.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { removeTenant } from "../tenancy/remove-tenant.js";
 import { showSettings } from "../tenancy/settings.js";
 import { getTenant, type Tenant, updateTenant } from "../tenancy/tenant.js";
 import { readUsage, type Usage } from "../tenancy/usage.js";
@@ -30,7 +30,7 @@ export function tenantService({ includedMonthlyActiveTokens, keyring, onRemoved 
     ),
     serve(method.deleteTenant, async (_request, call) => {
       const vaultKeys = await keyring.of(VAULT_TENANT_ID);
-      await call.commit((tx) => removeTenant(tx, call.caller, vaultKeys));
+      await call.commit((tx) => deleteTenant(tx, call.caller, vaultKeys));
       keyring.forget(call.caller.tenantId);
       await onRemoved(call.caller);
       return {};

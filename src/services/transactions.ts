@@ -4,9 +4,9 @@ import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
 import { beginCapture, beginRefund, beginVoid } from "../payments/begin-operation.js";
-import type { PaymentHosts } from "../payments/connectors.js";
 import { createPayment, type PaymentDraft } from "../payments/create-payment.js";
 import type { Payment } from "../payments/payment.js";
+import type { PaymentCall } from "../payments/payment-call.js";
 import type { PaymentEngine } from "../payments/payment-engine.js";
 import type { PaymentSource } from "../payments/payment-request.js";
 import { getPayment, getRefund, leasePayment, listPayments, listRefunds } from "../payments/read-payments.js";
@@ -20,14 +20,14 @@ import { toJson } from "./value.js";
 export interface TransactionServiceParts {
   readonly keyring: Keyring;
   readonly engine: PaymentEngine;
-  readonly connectors: PaymentHosts;
+  readonly hosts: PaymentCall["hosts"];
 }
 
 export function transactionService(parts: TransactionServiceParts): ServedMethod[] {
   return [...paymentReads(parts), ...paymentOperations(parts), ...refundMethods(parts)];
 }
 
-function paymentReads({ keyring, engine, connectors }: TransactionServiceParts): ServedMethod[] {
+function paymentReads({ keyring, engine, hosts }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(method.listTransactions, async ({ status, externalIdentifier, reconciliationId, ...request }, call) => {
@@ -45,13 +45,13 @@ function paymentReads({ keyring, engine, connectors }: TransactionServiceParts):
     serve(method.syncTransaction, async ({ id }, call) => {
       const { caller } = call;
       const keys = await keyring.of(caller.tenantId);
-      const leased = await call.commit((tx) => leasePayment(tx, caller, keys, connectors, uuidOf(id)));
+      const leased = await call.commit((tx) => leasePayment({ tx, caller, keys, hosts }, uuidOf(id)));
       return showPayment(await engine.reconcile(keys, caller.tenantId, leased));
     }),
   ];
 }
 
-function paymentOperations({ keyring, engine, connectors }: TransactionServiceParts): ServedMethod[] {
+function paymentOperations({ keyring, engine, hosts }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
@@ -63,7 +63,7 @@ function paymentOperations({ keyring, engine, connectors }: TransactionServicePa
         await engine.awaitConnection(caller.tenantId, draft.connectionId, call.signal);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await createPayment(tx, caller, keys, connectors, draft)),
+            begin: async (tx) => withSubject(await createPayment({ tx, caller, keys, hosts }, draft)),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, begun.card),
             resume: (tx, id) => getPayment(tx, caller, keys, id),
           },
@@ -80,7 +80,7 @@ function paymentOperations({ keyring, engine, connectors }: TransactionServicePa
         const wanted = amount === undefined ? undefined : Number(amount);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await beginCapture(tx, caller, keys, connectors, uuidOf(id), wanted)),
+            begin: async (tx) => withSubject(await beginCapture({ tx, caller, keys, hosts }, uuidOf(id), wanted)),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
             resume: (tx, subject) => getPayment(tx, caller, keys, subject, "capture"),
           },
@@ -96,7 +96,7 @@ function paymentOperations({ keyring, engine, connectors }: TransactionServicePa
         const keys = await keyring.of(caller.tenantId);
         return call.engage(
           {
-            begin: async (tx) => withSubject(await beginVoid(tx, caller, keys, connectors, uuidOf(id))),
+            begin: async (tx) => withSubject(await beginVoid({ tx, caller, keys, hosts }, uuidOf(id))),
             act: (begun) => engine.send(keys, caller.tenantId, begun.payment, begun.connection, undefined),
             resume: (tx, subject) => getPayment(tx, caller, keys, subject),
           },
@@ -108,7 +108,7 @@ function paymentOperations({ keyring, engine, connectors }: TransactionServicePa
   ];
 }
 
-function refundMethods({ keyring, engine, connectors }: TransactionServiceParts): ServedMethod[] {
+function refundMethods({ keyring, engine, hosts }: TransactionServiceParts): ServedMethod[] {
   const { method } = TransactionService;
   return [
     serve(
@@ -120,7 +120,7 @@ function refundMethods({ keyring, engine, connectors }: TransactionServiceParts)
         return call.engage(
           {
             begin: async (tx) => {
-              const begun = await beginRefund(tx, caller, keys, connectors, uuidOf(id), wanted, reason);
+              const begun = await beginRefund({ tx, caller, keys, hosts }, uuidOf(id), wanted, reason);
               return { ...begun, subject: begun.refund.id };
             },
             act: async (begun) => {

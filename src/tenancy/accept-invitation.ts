@@ -37,7 +37,7 @@ export class InvitationAcceptance {
   }
 
   /** The invitation of a link; undefined if the link does not work, for any reason. Changes nothing. */
-  async look(text: string): Promise<OpenedInvitation | undefined> {
+  async get(text: string): Promise<OpenedInvitation | undefined> {
     const link = parseLink(text);
     const found = link && (await this.#find(link));
     if (!found) return undefined;
@@ -52,7 +52,7 @@ export class InvitationAcceptance {
   /** Makes the holder of the link a member, once: accepting again changes nothing and is not an error. */
   async accept(text: string, names: OwnNames, context: AuditContext): Promise<OpenedInvitation | undefined> {
     const link = parseLink(text);
-    const opened = link && (await this.look(text));
+    const opened = link && (await this.get(text));
     if (!opened || opened.isAccepted) return opened;
     const keys = await this.#keyring.of(link.tenantId);
     const profile = { email: opened.email, ...names };

@@ -140,7 +140,7 @@ function sealedParts(text: string): { readonly email: string; readonly role: str
     const parts: Json = JSON.parse(text);
     if (isJsonObject(parts)) return { email: String(parts.email), role: String(parts.role) };
   } catch {
-    // An address is no JSON.
+    // An address is not JSON.
   }
   return { email: text, role: undefined };
 }

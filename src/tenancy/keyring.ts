@@ -71,6 +71,16 @@ export class Keyring implements TenantKeySource {
     return loaded.revision >= needed || !shared ? loaded.keys : (await this.#start(tenantId)).keys;
   }
 
+  /** The keys of a tenant; undefined for one that does not exist. @throws {Fault} unavailable, as {@link of} does. */
+  async find(tenantId: TenantId): Promise<TenantKeys | undefined> {
+    try {
+      return await this.of(tenantId);
+    } catch (error) {
+      if (error instanceof Fault && error.code === "unauthenticated") return undefined;
+      throw error;
+    }
+  }
+
   /** A caller was authorized under this revision: the tenant's older keys must no longer be used. */
   expect(tenantId: TenantId, revision: number): void {
     if (revision > (this.#expected.get(tenantId) ?? 0)) this.#expected.set(tenantId, revision);

@@ -77,7 +77,7 @@ export function requireSealedRole(
 
 function openStored(keys: TenantKeys, tenantId: TenantId, memberId: Uuid, sealed: Uint8Array): JsonObject {
   const stored: Json = JSON.parse(open(keys.data, { tenantId, entity: memberId, field: "profile" }, sealed).toString());
-  if (!isJsonObject(stored)) throw new Error("a member's profile is no object");
+  if (!isJsonObject(stored)) throw new Error("a member's profile is not an object");
   return stored;
 }
 

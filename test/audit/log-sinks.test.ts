@@ -17,7 +17,7 @@ import { FileSink } from "../../src/sinks/file-sink.js";
 import { OtlpSink } from "../../src/sinks/otlp-sink.js";
 import type { LogSink, SinkName } from "../../src/sinks/sink.js";
 import { SyslogSink } from "../../src/sinks/syslog-sink.js";
-import { removeRows } from "../../src/tenancy/remove-tenant.js";
+import { removeRows } from "../../src/tenancy/delete-tenant.js";
 import { createAuthority } from "../egress/certificates.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 

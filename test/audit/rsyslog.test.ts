@@ -24,17 +24,16 @@ let ledger: Ledger;
 let rsyslog: ChildProcess;
 let ca = "";
 
-/** rsyslog chooses its port, and writes it into a file. */
-const settings = `
-global(workDirectory="${directory}" maxMessageSize="64k" defaultNetstreamDriverCAFile="${directory}/ca.pem"
-  defaultNetstreamDriverCertFile="${directory}/cert.pem" defaultNetstreamDriverKeyFile="${directory}/key.pem")
-module(load="imtcp" StreamDriver.Name="ossl" StreamDriver.Mode="1" StreamDriver.AuthMode="anon")
-module(load="mmpstrucdata")
-template(name="fields" type="string" string="%$!all-json%\\n")
-input(type="imtcp" port="0" address="127.0.0.1" listenPortFileName="${directory}/port")
-action(type="mmpstrucdata")
-action(type="omfile" file="${output}" template="fields")
-`;
+/** The configuration that docs/audit-export.md shows, in this directory. rsyslog chooses its port, and writes it into a file. */
+function settings(): string {
+  const [, shown] = /```text\n(global\([^`]*)```/.exec(readFileSync("docs/audit-export.md", "utf8")) ?? [];
+  if (shown === undefined) throw new Error("docs/audit-export.md has no configuration of rsyslog");
+  return shown
+    .replace("global(", `global(workDirectory="${directory}" `)
+    .replaceAll("/etc/rsyslog.d/", `${directory}/`)
+    .replace("/var/log/cloakroom.jsonl", output)
+    .replace('port="6514"', `port="0" address="127.0.0.1" listenPortFileName="${directory}/port"`);
+}
 
 beforeAll(async () => {
   const authority = await createAuthority();
@@ -44,7 +43,7 @@ beforeAll(async () => {
     "ca.pem": ca,
     "cert.pem": cert,
     "key.pem": key,
-    "rsyslog.conf": settings,
+    "rsyslog.conf": settings(),
   }))
     writeFileSync(join(directory, name), text);
   const files = ["-f", join(directory, "rsyslog.conf"), "-i", join(directory, "pid")];

@@ -238,6 +238,7 @@ describe("cloakroom over the API", () => {
     [["tokens", "list", "--json=x"], 2],
     [["apps", "create", "--type", "secret"], 2],
     [["tokens", "search", "type:"], 1],
+    [["tokens", "list", "--timeout", "2147484"], 2],
   ])("%j ends with %i and a message on standard error", async (args, code) => {
     const result = await run(...args);
     expect({ code: result.code, stdout: result.stdout }).toEqual({ code, stdout: "" });

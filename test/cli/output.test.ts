@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
-import { valueAtPath } from "../../src/cli/api/result-path.js";
+import { partOfResult } from "../../src/cli/api/result-path.js";
 import { tableLines, textOf } from "../../src/cli/api/text-table.js";
 import { printableJson } from "../../src/cli/printable.js";
 
@@ -37,7 +37,7 @@ describe("printableJson", () => {
   });
 });
 
-describe("partOf", () => {
+describe("partOfResult", () => {
   const result = [{ id: "a", card: { last4: "4242" } }, { id: "b" }];
 
   it.each([
@@ -46,14 +46,17 @@ describe("partOf", () => {
     ["[].card.last4", ["4242", undefined]],
     [".", result],
     ["[7].id", undefined],
-    ["id", undefined],
     ["[0].toString", undefined],
   ])("%s", (path, part) => {
-    expect(valueAtPath(result, path)).toEqual(part);
+    expect(partOfResult(result, path)).toEqual(part);
+  });
+
+  it("refuses a name where the result is a list", () => {
+    expect(() => partOfResult(result, "id")).toThrow("--query '[].id' prints id of each item");
   });
 
   it.each(["a..b", "[x]", "a b", "$.a"])("refuses %j", (path) => {
-    expect(() => valueAtPath({ a: { b: 1 } }, path)).toThrow("--query must be a path");
+    expect(() => partOfResult({ a: { b: 1 } }, path)).toThrow("--query must be a path");
   });
 });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newTenantId } from "../../src/base/ids.js";
 import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
-import { checkPath, partOfResult, valueAtPath } from "../../src/cli/api/result-path.js";
+import { checkPath, partOfResult } from "../../src/cli/api/result-path.js";
 import { tableLines, textOf } from "../../src/cli/api/text-table.js";
 import { chosenOf } from "../../src/cli/chosen-tenants.js";
 import { requiredText } from "../../src/cli/command.js";
@@ -80,7 +80,7 @@ describe("a part of a result", () => {
     ["id.length", undefined],
     ["constructor", undefined],
   ])("at %j is %j", (path, part) => {
-    expect(valueAtPath(RESULT, path)).toEqual(part);
+    expect(partOfResult(RESULT, path)).toEqual(part);
   });
 
   it.each(["$", "a..b", "[", "[1", "[-1]", "a b", "'a'"])("has no path such as %j", (path) => {

@@ -96,13 +96,13 @@ describe("the documented rate limits", () => {
 
   it("report the client's remaining budget in each response", async () => {
     const client = from(newAddress());
-    const standing = ({ headers }: Answer) =>
+    const limitsOf = ({ headers }: Answer) =>
       ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));
-    expect(standing(await client("GET", "/tokens"))).toEqual([100, 99, 10]);
-    const [limit, remaining, reset] = standing(await client("GET", "/tokens"));
+    expect(limitsOf(await client("GET", "/tokens"))).toEqual([100, 99, 10]);
+    const [limit, remaining, reset] = limitsOf(await client("GET", "/tokens"));
     expect([limit, remaining]).toEqual([100, 98]);
     expect(reset).toBeGreaterThan(0);
-    expect(standing(await client("GET", "/tenants/self")).slice(0, 2)).toEqual([1_000, 997]);
+    expect(limitsOf(await client("GET", "/tenants/self")).slice(0, 2)).toEqual([1_000, 997]);
   });
 
   it("are reported over REST as a problem, whose headers a browser may read", async () => {

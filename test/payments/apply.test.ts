@@ -81,10 +81,10 @@ describe("an answer without an operation", () => {
 
 describe("a sale whose answer was lost, and that is found before its capture", () => {
   const lost = aPayment({ attempt: anAttempt("authorize", { state: "unknown" }) }, "capture");
-  const standing = { kind: "capturing", providerId: "pay_1", authorizedAmount: 1000, codes: {} } as const;
+  const state = { kind: "capturing", providerId: "pay_1", authorizedAmount: 1000, codes: {} } as const;
 
   it("waits for the capture, not for the authorization", () => {
-    const { payment } = applyState(lost, standing, LATER);
+    const { payment } = applyState(lost, state, LATER);
     expect(payment.status).toBe("capture_pending");
     expect(payment.attempt).toMatchObject({ operation: "capture", state: "accepted", amount: 1000 });
     const { key } = payment.attempt ?? anAttempt("capture");
@@ -94,7 +94,7 @@ describe("a sale whose answer was lost, and that is found before its capture", (
 
   it("keeps a capture of ours that is found this way, with its amount", () => {
     const begun = authorized({ attempt: anAttempt("capture") });
-    const { payment } = applyState(begun, standing, LATER);
+    const { payment } = applyState(begun, state, LATER);
     expect(payment.attempt).toMatchObject({ key: "capture-1", amount: 500, state: "accepted" });
     expect(payment.captures).toBe(begun.captures);
   });

@@ -36,7 +36,7 @@ describe.each(["capture", "void"] as const)("a %s that was refused", (operation)
         named,
         {
           ...{ kind: "found", refusals: [{ operation, providerId: "act_1", outcome: refused }] },
-          standing: { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} },
+          state: { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} },
         },
         LATER,
         [],
@@ -56,8 +56,8 @@ describe("a cancelled payment", () => {
 
   it("is released after a late approval, although the cancellation is refused", () => {
     const failed = applyCancellation(open, accepted, LATER).payment;
-    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
-    const late = applyState(failed, standing, LATER).payment;
+    const state = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const late = applyState(failed, state, LATER).payment;
     expect(late.attempt).toMatchObject({ operation: "void" });
     // Also if the answer to the cancellation was lost with its name.
     expect(told(late, "void", "act_1").attempt).toEqual(late.attempt);
@@ -70,9 +70,9 @@ describe("a cancelled payment", () => {
   it("uses the cancellation as its void if it was approved meanwhile; a look-up finds the refusal", () => {
     const pending = applyCancellation(authorized(), accepted, LATER).payment;
     expect(pending.attempt).toMatchObject({ operation: "void", state: "accepted", providerId: "act_1" });
-    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const state = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
     const refusals = [{ operation: "void", providerId: "act_1", outcome: refused } as const];
-    const { payment } = applyLookUp(pending, { kind: "found", standing, refusals }, LATER, []);
+    const { payment } = applyLookUp(pending, { kind: "found", state, refusals }, LATER, []);
     expect([payment.status, payment.attempt]).toEqual(["authorization_succeeded", undefined]);
   });
 

@@ -23,9 +23,9 @@ test("a refund whose answer was lost is looked up indefinitely, with pauses", ()
 
 describe("a capture that a look-up shows as refused", () => {
   const refused = { kind: "refused", as: "declined", errorCode: "issuer_decline", codes: {} } as const;
-  const standing = { kind: "authorized", providerId: "pay_1", amount: 1000, codes: {} } as const;
+  const state = { kind: "authorized", providerId: "pay_1", amount: 1000, codes: {} } as const;
   const refusals = [{ operation: "capture", providerId: "act_1", outcome: refused } as const];
-  const found: LookUpOutcome = { kind: "found", standing, refusals };
+  const found: LookUpOutcome = { kind: "found", state, refusals };
   const lookedUp = (attempt: Partial<Attempt>, captures: number) => {
     const taken = anAttempt("capture", { state: "accepted", ...attempt });
     const pending = authorized({ status: "capture_pending", attempt: taken, captures });
@@ -68,7 +68,7 @@ describe("a cancelled payment that is looked up once more", () => {
   const redirect = { kind: "redirect", providerId: "pi_1", approvalUrl: "https://bank.example", codes: {} } as const;
 
   it("is looked up for a day while it is still open there", () => {
-    for (const found of [unknown, { kind: "found", standing: redirect } as const]) {
+    for (const found of [unknown, { kind: "found", state: redirect } as const]) {
       expect(dueAfter(found)).toBeGreaterThan(NOW);
       expect(dueAfter(found, NOW + 25 * HOUR_MS)).toBeUndefined();
     }
@@ -77,10 +77,10 @@ describe("a cancelled payment that is looked up once more", () => {
   it("stops polling once the service has ended it, and voids it if it was approved", () => {
     expect(dueAfter(unsupported)).toBeUndefined();
     expect(dueAfter({ kind: "absent" })).toBeUndefined();
-    const standing = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
-    const { payment } = applyLookUp(failed, { kind: "found", standing }, NOW, []);
+    const state = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
+    const { payment } = applyLookUp(failed, { kind: "found", state }, NOW, []);
     expect(payment).toMatchObject({ status: "authorization_void_pending", attempt: { operation: "void" } });
-    expect(shouldResend(payment, { kind: "found", standing }, NOW)).toBe(true);
+    expect(shouldResend(payment, { kind: "found", state }, NOW)).toBe(true);
   });
 });
 
@@ -88,7 +88,7 @@ test("whatever a look-up finds, the next one follows after a pause, and no opera
   const known = { providerId: "pi_1", codes: {} };
   const redirect = { kind: "redirect", ...known, approvalUrl: "https://bank.example" } as const;
   const refund = aRefund();
-  const standing = fc.constantFrom<Extract<LookUpOutcome, { kind: "found" }>["standing"]>(
+  const state = fc.constantFrom<Extract<LookUpOutcome, { kind: "found" }>["state"]>(
     { kind: "authorized", ...known, amount: 1000 },
     { kind: "captured", ...known, amount: 800, refundedAmount: 300 },
     { kind: "capturing", ...known, authorizedAmount: 1000 },
@@ -101,8 +101,8 @@ test("whatever a look-up finds, the next one follows after a pause, and no opera
   );
   const found: fc.Arbitrary<LookUpOutcome> = fc.oneof(
     fc.constantFrom<LookUpOutcome>(unknown, unsupported, { kind: "absent" }),
-    fc.record({ kind: fc.constant("found"), standing }),
-    fc.record({ kind: fc.constant("found"), standing, refunds: fc.constant([]) }),
+    fc.record({ kind: fc.constant("found"), state }),
+    fc.record({ kind: fc.constant("found"), state, refunds: fc.constant([]) }),
   );
   const attempt = fc.option(
     fc.record({

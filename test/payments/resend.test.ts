@@ -14,7 +14,7 @@ const unknown: LookUpOutcome = { kind: "unknown", codes: {} };
 const unsupported: LookUpOutcome = { kind: "unsupported" };
 const absent: LookUpOutcome = { kind: "absent" };
 const known = { providerId: "pi_1", amount: 800, codes: {} };
-const found = { kind: "found", standing: { kind: "captured", ...known } } as const satisfies LookUpOutcome;
+const found = { kind: "found", state: { kind: "captured", ...known } } as const satisfies LookUpOutcome;
 
 const at = (formulaId: FormulaId) => ({ formulaId, method: "card", displayName: "Shop" }) as const;
 const hours = (payment: Payment, outcome: LookUpOutcome) =>
@@ -87,7 +87,7 @@ describe("a capture of unknown end", () => {
   });
 
   it("is sent again if the payment is found and still authorized", () => {
-    expect(hours(pending, { kind: "found", standing: { kind: "authorized", ...known } })).toEqual(HOURS);
+    expect(hours(pending, { kind: "found", state: { kind: "authorized", ...known } })).toEqual(HOURS);
     expect(hours(pending, found)).toEqual([]);
   });
 });

@@ -46,6 +46,7 @@ describe("the prose check", () => {
     ["made-up name", "Both share a flight."],
     ["document outside of the repository", "It takes 35 ms (storage study 4.5)."],
     ["document outside of the repository", "Sessions end after an hour, as the specification says."],
+    ["long line", "word ".repeat(29)],
   ])("finds %s in a document: %s", (rule, sentence) => {
     write("docs/decisions/0001-x.md", `# A page\n\n${sentence}\n`);
     const { status, stderr } = check();

@@ -193,7 +193,7 @@ export class SecureElement {
       init: () => this.#init(place),
       onPort: (port) => {
         this.#port = port;
-        port.onmessage = ({ data }) => this.#hear(data, onPaired);
+        port.onmessage = ({ data }) => this.#onMessage(data, onPaired);
       },
       onFailure: (error) => {
         if (this.#rejectMount) this.#rejectMount(error);
@@ -215,7 +215,7 @@ export class SecureElement {
     };
   }
 
-  #hear(data: unknown, onPaired: () => void): void {
+  #onMessage(data: unknown, onPaired: () => void): void {
     const event = readEvent(data);
     if (!event) return;
     switch (event.type) {

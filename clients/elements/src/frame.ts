@@ -36,18 +36,18 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
   let timer = setTimeout(() => fail("frame_timeout", "The vault's frame did not load."), LOAD_MS);
   const close = () => {
     clearTimeout(timer);
-    removeEventListener("message", hear);
+    removeEventListener("message", onMessage);
     iframe.remove();
   };
   const fail = (code: string, message: string) => {
     clearTimeout(timer);
-    removeEventListener("message", hear);
+    removeEventListener("message", onMessage);
     // biome-ignore lint/suspicious/noConsole: the developer of the page has no other way to learn of it
     console.error(`Cloakroom: ${message}`);
     if (!options.isHidden) iframe.src = `${baseUrl}/elements/v1/notice?locale=${options.locale}`;
     options.onFailure(new ElementsError({ code, message }));
   };
-  const hear = (event: MessageEvent) => {
+  const onMessage = (event: MessageEvent) => {
     if (event.source === null || event.source !== iframe.contentWindow) return;
     const { cloakroom, protocol, nonce: sentNonce, id: sentId, code, message } = fieldsOf(event.data);
     if (sentNonce !== nonce || sentId !== id) return;
@@ -63,7 +63,7 @@ export function openFrame(place: Element, options: FrameOptions): OpenFrame {
     iframe.contentWindow?.postMessage(init, vault, [port2]);
     options.onPort(port1);
   };
-  addEventListener("message", hear);
+  addEventListener("message", onMessage);
   iframe.addEventListener("load", () => {
     // The message may arrive before this event.
     if (isReady) return;

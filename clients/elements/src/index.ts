@@ -181,7 +181,7 @@ class Group implements ElementGroup, Elements {
         ...{ title: LABELS[this.locale].controller, locale: this.locale, isHidden: true },
         init: () => ({ locale: this.locale, dir: "ltr", colorScheme: "normal", options: {}, key: this.#key }),
         onPort: (port) => {
-          port.onmessage = ({ data }) => this.#hear(data);
+          port.onmessage = ({ data }) => this.#onMessage(data);
           resolve(port);
         },
         onFailure: reject,
@@ -218,7 +218,7 @@ class Group implements ElementGroup, Elements {
     }
   }
 
-  #hear(data: unknown): void {
+  #onMessage(data: unknown): void {
     const { type, call, value, error } = fieldsOf(data);
     const waiting = this.#calls.get(Number(call));
     if (type === "result") waiting?.resolve(value);

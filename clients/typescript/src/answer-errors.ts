@@ -34,15 +34,10 @@ export function refusal({
 }: ServerError): AttemptError {
   const name = reason ?? rpcCode;
   const code = isServerErrorCode(name) ? name : reason === undefined ? CODE_OF_STATUS[rpcCode] : undefined;
-  const fields: Record<string, string[]> = {};
+  const fields = new Map<string, readonly string[]>();
   for (const { field, description } of violations) {
     const path = String(field);
-    const texts = Object.hasOwn(fields, path) ? (fields[path] ?? []) : [];
-    Object.defineProperty(fields, path, {
-      value: [...texts, String(description)],
-      enumerable: true,
-      configurable: true,
-    });
+    fields.set(path, [...(fields.get(path) ?? []), String(description)]);
   }
   const failure: Failure = {
     code: code ?? "unknown",
@@ -54,8 +49,8 @@ export function refusal({
     rpcCode,
     reason,
     traceId: typeof metadata.trace_id === "string" ? metadata.trace_id : headers["bt-trace-id"],
-    fields,
-    retryAfter: secondsOf(headers["retry-after"]),
+    fields: Object.fromEntries(fields),
+    retryAfter: retryAfterIn(headers),
   };
   return new AttemptError(failure);
 }
@@ -66,14 +61,14 @@ export function foreignAnswer(status: number, type: string, headers: Readonly<Re
   const kind = type.split(";")[0] || "no content type";
   return new AttemptError({
     code: isPassing ? "unavailable" : "bad_answer",
-    message: `The address answered HTTP ${status} with ${kind}, which is no answer of Cloakroom. Check baseUrl and what is between.`,
+    message: `The address answered HTTP ${status} with ${kind}, which is not an answer of Cloakroom. Check baseUrl and proxies in between.`,
     status,
-    retryAfter: secondsOf(headers["retry-after"]),
+    retryAfter: retryAfterIn(headers),
   });
 }
 
 /** Seconds to wait; the header has seconds or a date (RFC 9110, 10.2.3). */
-function secondsOf(retryAfter: string | undefined): number | undefined {
+function retryAfterIn({ "retry-after": retryAfter }: Readonly<Record<string, string>>): number | undefined {
   if (retryAfter === undefined) return undefined;
   const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1_000;
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);

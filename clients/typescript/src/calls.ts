@@ -6,7 +6,7 @@ import { intercepted, KEY_HEADER } from "./interceptors.js";
 import { type List, listOf, type Page } from "./list.js";
 import type { CloakroomOptions } from "./options.js";
 import { type Effect, Retries } from "./retries.js";
-import { assertComplete, isFields, type Shape } from "./shape.js";
+import { assertComplete, fieldOf, type Shape } from "./shape.js";
 import type { AttemptAnswer, Transport } from "./transport.js";
 
 const TIMEOUT_MS = 30_000;
@@ -109,7 +109,7 @@ export class Calls {
           return answered({ message: {}, headers: {} });
         // Requests are counted before they run.
         mayHaveRun ||= !failure.didNotRun && failure.code !== "rate_limited";
-        const wait = attempt > maxRetries ? undefined : this.#retries.waitAfter(failure, effect, attempt);
+        const wait = attempt <= maxRetries ? this.#retries.waitAfter(failure, effect, attempt) : undefined;
         if (deadline.ended || wait === undefined || wait >= deadline.leftMs) throw outcome;
         const ms = Math.round(wait);
         this.#options.logger?.info?.("call is sent again", { method, attempt, code: failure.code, ms });
@@ -190,16 +190,12 @@ function itemsOf<T>(message: unknown, shape: Shape | undefined): readonly T[] {
   return list.map((item) => completed<T>(item, shape));
 }
 
-/** Where the next page begins: at a cursor, or at a number, of which writes between two pages move items away. */
+/** Where the next page begins: a cursor or a page number. Writes between two numbered pages may move items. */
 function placeAfter(pagination: unknown): object | undefined {
   const next = fieldOf(pagination, "next");
   if (typeof next === "string") return { start: next };
   const page = Number(fieldOf(pagination, "pageNumber")) + 1;
   return page <= Number(fieldOf(pagination, "totalPages")) ? { page } : undefined;
-}
-
-function fieldOf(message: unknown, name: string): unknown {
-  return isFields(message) ? message[name] : undefined;
 }
 
 /** What ended the call itself goes before what the attempt made of it. */

@@ -1,4 +1,5 @@
 import { foreignAnswer, refusal } from "./answer-errors.js";
+import { CallsUnderWay } from "./calls-under-way.js";
 import { ConnectTransport, lost, parse, readError } from "./connect-transport.js";
 import { Envelopes } from "./envelopes.js";
 import { AttemptError, closedClient } from "./errors.js";
@@ -13,6 +14,7 @@ export class StreamingConnectTransport extends ConnectTransport {
   readonly #address: string;
   readonly #fetch: typeof fetch;
   readonly #open = new Set<AbortController>();
+  readonly #calls = new CallsUnderWay();
   #isClosed = false;
 
   constructor(baseUrl: URL, fetcher: typeof fetch = (input, init) => fetch(input, init)) {
@@ -23,7 +25,12 @@ export class StreamingConnectTransport extends ConnectTransport {
 
   override async send(attempt: Attempt): Promise<AttemptAnswer> {
     if (this.#isClosed) throw closedClient();
-    return await super.send(attempt);
+    this.#calls.begin();
+    try {
+      return await super.send(attempt);
+    } finally {
+      this.#calls.end();
+    }
   }
 
   async *open({ method, message, headers, end }: Attempt): AsyncGenerator<unknown, void> {
@@ -45,7 +52,7 @@ export class StreamingConnectTransport extends ConnectTransport {
       yield* messagesIn(response.body, received);
     } catch (error) {
       if (this.#isClosed) throw closedClient();
-      throw error instanceof AttemptError ? error : lost(error);
+      throw lost(error);
     } finally {
       off();
       this.#open.delete(controller);
@@ -53,10 +60,11 @@ export class StreamingConnectTransport extends ConnectTransport {
     }
   }
 
-  /** Ends streams. Calls end by themselves. */
+  /** Ends streams, and waits for calls. */
   override async close(): Promise<void> {
     this.#isClosed = true;
     for (const controller of this.#open) controller.abort();
+    await this.#calls.settle();
   }
 }
 

@@ -1,6 +1,6 @@
 import { foreignAnswer, refusal } from "./answer-errors.js";
 import { AttemptError } from "./errors.js";
-import { isFields } from "./shape.js";
+import { fieldOf, isFields } from "./shape.js";
 import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "./transport.js";
 
 /** The header has at most ten digits. Servers shorten long deadlines anyway. */
@@ -77,8 +77,8 @@ export function parse(text: string): unknown {
 
 /** Errors of Node's fetch have the error of the socket as their cause; browsers do not say what happened. */
 export function lost(cause: unknown): AttemptError {
-  const inner: unknown = isFields(cause) ? cause.cause : undefined;
-  const code = isFields(inner) && typeof inner.code === "string" ? inner.code : undefined;
+  if (cause instanceof AttemptError) return cause;
+  const code = fieldOf(fieldOf(cause, "cause"), "code");
   return new AttemptError({
     code: "connection_failed",
     message: `The server could not be reached, or the connection was lost${code ? ` (${code})` : ""}.`,

@@ -1,3 +1,4 @@
+import { misuse } from "./options.js";
 import type { CallEnd } from "./transport.js";
 
 /** The time of one call, with all its attempts, and the caller's own signal. {@link end} must be called. */
@@ -10,11 +11,11 @@ export class Deadline implements CallEnd {
   readonly #cancel = () => this.#stop("canceled");
   #ended: "timeout" | "canceled" | undefined;
 
-  /** @param timeout in milliseconds; 0 sets no limit. */
+  /** @param timeout see {@link checkTimeout}. */
   constructor(timeout: number, callers: AbortSignal | undefined) {
-    this.#endsAt = timeout > 0 ? performance.now() + timeout : Number.POSITIVE_INFINITY;
-    // Timers of more than 31 bits fire at once.
-    if (timeout > 0) this.#timer = setTimeout(() => this.#stop("timeout"), Math.min(timeout, 2 ** 31 - 1));
+    checkTimeout(timeout);
+    this.#endsAt = performance.now() + (timeout || Number.POSITIVE_INFINITY);
+    if (timeout) this.#timer = setTimeout(() => this.#stop("timeout"), timeout);
     this.#callers = callers;
     if (callers?.aborted) this.#cancel();
     callers?.addEventListener("abort", this.#cancel);
@@ -69,4 +70,12 @@ export class Deadline implements CallEnd {
     this.#ended ??= reason;
     for (const listener of this.#listeners) listener();
   }
+}
+
+/**
+ * @param timeout in milliseconds; 0 sets no limit. NaN would set none either, and timers of more than 31 bits fire at once.
+ * @throws {CloakroomError} for any other number.
+ */
+export function checkTimeout(timeout: number): void {
+  if (!(timeout >= 0 && timeout < 2 ** 31)) throw misuse("timeout must be 0 (no limit) to 2147483647 ms.");
 }

@@ -10,7 +10,7 @@ const MAX_DEPTH = 200;
 /**
  * Copies the input of a call as protobuf's JSON. `special` names the fields, by path, where a Date or bytes may be, which
  * JSON has as text. A patch names its fields in `updateMask`, and leaves out those that are null, which clears them.
- * @throws {AttemptError} with the path of a value that is no JSON, and never the value.
+ * @throws {AttemptError} with the path of a value that is not JSON, and never the value.
  */
 export function encodeInput(input: object, special: string, isPatch: boolean): EncodedObject {
   const fields = special.split(" ");

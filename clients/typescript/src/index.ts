@@ -14,7 +14,7 @@ export class Cloakroom extends AllResources {
     super(new Calls(new ConnectTransport(url, options.fetch), options, isPage() ? refuseSecretKey : undefined));
   }
 
-  /** Lets calls under way end, for five seconds at most, and closes the connection. */
+  /** For programs that also run in Node: there is no connection to close here, and calls end by themselves. */
   close(): Promise<void> {
     return this.calls.close();
   }

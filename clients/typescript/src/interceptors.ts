@@ -5,7 +5,7 @@ export const KEY_HEADER = "bt-api-key";
 
 /**
  * Sends an attempt through interceptors, which see neither its input nor its key.
- * @throws what `send` or an interceptor throws; {CloakroomError} for an interceptor that calls next() twice, or not at all.
+ * @throws what `send` or an interceptor throws; {CloakroomError} for an interceptor that calls next() twice, or never.
  */
 export async function intercepted(
   interceptors: readonly Interceptor[],

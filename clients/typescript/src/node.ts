@@ -1,7 +1,8 @@
 // The entry for Node: all resources, over gRPC on one HTTP/2 connection.
 import { Calls } from "./calls.js";
+import { checkTimeout } from "./deadline.js";
 import { AllResources } from "./generated/all-resources.js";
-import { FetchTransport } from "./node/fetch-transport.js";
+import { fetchTransport } from "./node/fetch-transport.js";
 import { Http2Transport } from "./node/http2-transport.js";
 import { checkedBaseUrl, misuse, type NodeOptions } from "./options.js";
 
@@ -13,23 +14,20 @@ const VERSION = "0.1.0";
 export class Cloakroom extends AllResources {
   constructor(options: NodeOptions = {}) {
     const { tls, transport = "grpc", apiKey = process.env.CLOAKROOM_API_KEY, timeout = 0 } = options;
-    // A variable of the environment that is not set makes NaN, which no call would ever exceed.
-    if (!(timeout >= 0)) throw misuse("timeout must be a number of milliseconds; 0 sets no limit.");
+    checkTimeout(timeout);
     if (transport === "connect" && tls)
       throw misuse("tls is for the transport grpc. Give Node NODE_EXTRA_CA_CERTS, or your own fetch.");
     const url = checkedBaseUrl(options.baseUrl ?? process.env.CLOAKROOM_URL, options.allowInsecure);
     const userAgent = `cloakroom-node/${VERSION} node/${process.versions.node.split(".")[0]}`;
     super(
       new Calls(
-        transport === "connect"
-          ? new FetchTransport(url, options.fetch)
-          : new Http2Transport(url, tls ?? {}, userAgent),
+        transport === "connect" ? fetchTransport(url, options.fetch) : new Http2Transport(url, tls ?? {}, userAgent),
         { ...options, apiKey: trimmed(apiKey) },
       ),
     );
   }
 
-  /** Ends streams, lets calls under way end, for five seconds at most, and closes the connection. Later calls fail. */
+  /** Ends streams, waits for calls under way, for five seconds at most, and closes the connection. Later calls fail. */
   close(): Promise<void> {
     return this.calls.close();
   }

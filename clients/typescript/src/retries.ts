@@ -18,13 +18,13 @@ const BUDGET_PER_SUCCESS = 0.1;
  * Failures that may pass. The code of gRPC does not tell: `aborted` is `conflict` and `idempotency_in_flight`, and a lost
  * connection has none.
  */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
+const PASSING: readonly ErrorCode[] = [
   "connection_failed",
   "unavailable",
   "rate_limited",
   "idempotency_in_flight",
   "internal",
-]);
+];
 
 /** Decides whether and when a call is sent again. One for each client. */
 export class Retries {
@@ -39,7 +39,7 @@ export class Retries {
    * @param attempt the number of the attempt that failed, from 1.
    */
   waitAfter(failure: Failure, effect: Effect, attempt: number): number | undefined {
-    if (failure.isFinal || !PASSING.has(failure.code)) return undefined;
+    if (failure.isFinal || !PASSING.includes(failure.code)) return undefined;
     if (effect === "once" && !failure.didNotRun) return undefined;
     const { retryAfter } = failure;
     if (retryAfter !== undefined && retryAfter > MAX_RETRY_AFTER_S) return undefined;

@@ -67,3 +67,8 @@ function namesIn(text: string | undefined): readonly string[] {
 export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** A field of a value that may be anything. */
+export function fieldOf(message: unknown, name: string): unknown {
+  return isFields(message) ? message[name] : undefined;
+}

@@ -7,7 +7,7 @@ export interface JsonObject {
 
 /**
  * JSON as callers give it: texts, finite numbers, booleans, null, arrays and plain objects. `object` admits interfaces, which
- * have no index signature; what is no JSON, such as a Date or a Map, is refused before the call, with its path.
+ * have no index signature; what is not JSON, such as a Date or a Map, is refused before the call, with its path.
  */
 export type JsonInput = string | number | boolean | null | object;
 export type JsonObjectInput = object;

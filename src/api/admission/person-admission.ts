@@ -42,10 +42,10 @@ export function admitPerson(
 }
 
 function refusal(desc: DescMethod, { roles, needsSecondFactor }: MethodRoles, caller: Caller): Denied | undefined {
-  const { role, memberId, strongUntil } = personOf(caller);
+  const { role, memberId, secondFactorUntil } = personOf(caller);
   const operation = operationOf(desc);
   const isAllowed = roles.includes(role);
-  if (isAllowed && (!needsSecondFactor || strongUntil !== undefined)) return undefined;
+  if (isAllowed && (!needsSecondFactor || secondFactorUntil !== undefined)) return undefined;
   const fault = isAllowed
     ? secondFactorRequired(operation)
     : new Fault("permission_denied", `Your role ${role} may not call ${operation}; ${whoMay(roles)}.`);

@@ -24,12 +24,12 @@ export function registerInvitationPage(
   const page = { observe, rpc: "AcceptInvitation", route: ROUTE };
   // Programs that scan mails open links: only the button changes anything.
   app.get(ROUTE, PORTAL, (request, reply) =>
-    answerPage(page, request, reply, async () => showInvitation(await invitations.look(linkOf(request)))),
+    answerPage(page, request, reply, async () => showInvitation(await invitations.get(linkOf(request)))),
   );
   app.post(ROUTE, PORTAL, (request, reply) =>
     answerPage(page, request, reply, async () => {
       const link = linkOf(request);
-      const invited = await invitations.look(link);
+      const invited = await invitations.get(link);
       const presented = parseLink(link);
       if (!invited || !presented) return showInvitation(undefined);
       const { tenantId, invitationId } = presented;

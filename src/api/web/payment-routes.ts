@@ -67,14 +67,14 @@ export function registerPaymentRoutes(
   );
   app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
-      const view = await approvals.look(addressOf(request));
+      const view = await approvals.get(addressOf(request));
       if (!view) throw new Fault("not_found", "There is no such payment.");
       return showApproval(view);
     }),
   );
   app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
-      if (!(await approvals.look(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
+      if (!(await approvals.get(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
       proveAddress(request);
       const choice = await readChoice(request);
       const view = await approvals.decide(addressOf(request), choice);
@@ -90,12 +90,12 @@ function registerChallenges(app: FastifyInstance, challenges: SimulatedChallenge
   const route = `${CHALLENGE_PATH}/:address`;
   app.get(route, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
-      showChallenge(await challenges.look(addressOf(request))),
+      showChallenge(await challenges.get(addressOf(request))),
     ),
   );
   app.post(route, PORTAL, (request, reply) =>
     answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
-      if (!(await challenges.look(addressOf(request)))) return showChallenge(undefined);
+      if (!(await challenges.get(addressOf(request)))) return showChallenge(undefined);
       proveAddress(request);
       const choice = await readChoice(request);
       return showChallenge(await challenges.decide(addressOf(request), choice));

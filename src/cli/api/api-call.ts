@@ -10,6 +10,8 @@ import { checkPath } from "./result-path.js";
 import { parseJson, readFile, readReferenced, readStandardInput } from "./standard-input.js";
 
 const LISTED = 20;
+/** The client's limit of 2^31 - 1 milliseconds. */
+const MAX_TIMEOUT_SECONDS = 2_147_483;
 const PAGE = 100;
 
 /** One call of a command: its arguments, the vault and the output. */
@@ -146,6 +148,9 @@ export class ApiCall implements AsyncDisposable {
   /** Options of each call to the vault. */
   options(): CallOptions {
     const seconds = this.whole("timeout");
+    if (seconds !== undefined && seconds > MAX_TIMEOUT_SECONDS) {
+      throw new UsageError(`--timeout must be at most ${MAX_TIMEOUT_SECONDS} seconds.`);
+    }
     const reason = this.text("reason");
     return {
       signal: this.signal,

@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import { CloakroomError } from "@cloakroom/client";
 import { UsageError } from "../command.js";
 import { printableJson } from "../printable.js";
-import { inWordsOfCommands } from "./client-words.js";
+import { messageForCommands } from "./client-words.js";
 import { NotSignedIn } from "./credentials.js";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.js";
 import { Interrupted } from "./interrupted.js";
@@ -55,7 +55,7 @@ function reportOf(error: unknown): Report {
   }
   if (error instanceof CloakroomError) {
     const { code, fields, traceId } = error;
-    return { exitCode: exitCodeOf(code), code, message: inWordsOfCommands(error.message), fields, traceId };
+    return { exitCode: exitCodeOf(code), code, message: messageForCommands(error), fields, traceId };
   }
   const system = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
   // Messages of libraries may hold what must not be printed.

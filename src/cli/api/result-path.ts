@@ -12,25 +12,17 @@ export function checkPath(path: string): void {
 }
 
 /**
- * The part of a command's result that a path names.
- * @throws {UsageError} for a name where the result is a list.
+ * The part of a command's result that a path names: `card.last4`, `[0].id`, `[].id`. Undefined for a missing part.
+ * @throws {UsageError} for a path that cannot be read, and for a name where the result is a list.
  */
 export function partOfResult(result: unknown, path: string): unknown {
+  checkPath(path);
   const [, name] = STEP.exec(path) ?? [];
   if (name !== undefined && Array.isArray(result)) {
     throw new UsageError(
       `The result is a list: --query '[].${name}' prints ${name} of each item, '[0].${name}' of the first.`,
     );
   }
-  return valueAtPath(result, path);
-}
-
-/**
- * The part of a JSON result that a path names: `card.last4`, `[0].id`, `[].id`. Undefined for a missing part.
- * @throws {UsageError} for a path that cannot be read.
- */
-export function valueAtPath(result: unknown, path: string): unknown {
-  checkPath(path);
   return partAt(result, path);
 }
 

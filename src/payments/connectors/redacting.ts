@@ -92,8 +92,8 @@ function cleanFound(found: Found, clean: Clean): Found {
   if (found.kind !== "found") return found;
   const refunds = found.refunds?.map((refund) => ({ ...refund, outcome: cleanAll(refund.outcome, clean) }));
   const refusals = found.refusals?.map((refusal) => ({ ...refusal, outcome: cleanAll(refusal.outcome, clean) }));
-  const standing = cleanAll(found.standing, clean);
-  return { kind: "found", standing, ...(refunds && { refunds }), ...(refusals && { refusals }) };
+  const state = cleanAll(found.state, clean);
+  return { kind: "found", state, ...(refunds && { refunds }), ...(refusals && { refusals }) };
 }
 
 function cleanReading(reading: WebhookReading, clean: Clean): WebhookReading {
@@ -102,7 +102,7 @@ function cleanReading(reading: WebhookReading, clean: Clean): WebhookReading {
     const { report } = event;
     switch (report.kind) {
       case "payment":
-        return { ...event, report: { ...report, standing: cleanAll(report.standing, clean) } };
+        return { ...event, report: { ...report, state: cleanAll(report.state, clean) } };
       case "changed":
         return event;
       default:

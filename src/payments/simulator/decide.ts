@@ -9,7 +9,7 @@ import type { Behaviour } from "./rules.js";
 const ASYNC_MS = 2_000;
 const HOUR_S = 3_600;
 
-/** The page that an authorization opens in the books. */
+/** The payment that an authorization makes. */
 export function decide(
   context: ConnectorContext,
   request: AuthorizationRequest,
@@ -18,9 +18,9 @@ export function decide(
 ): SimulatedPayment {
   const isSlow = asyncCapture || fieldOf(context, "async_capture") === "true";
   const lifetime = Number(fieldOf(context, "approval_ttl_s") ?? HOUR_S) * 1_000;
-  const page: SimulatedPayment = {
+  const payment: SimulatedPayment = {
     ...{
-      stand: "approved",
+      bankState: "approved",
       ...request.money,
       intent: request.intent,
       errorCode: undefined,
@@ -35,24 +35,30 @@ export function decide(
   };
   switch (verdict.kind) {
     case "approve":
-      return approved(page, request.idempotencyKey, now);
+      return approved(payment, request.idempotencyKey, now);
     case "frictionless":
-      return approved({ ...page, threeDS: "frictionless" }, request.idempotencyKey, now);
+      return approved({ ...payment, threeDS: "frictionless" }, request.idempotencyKey, now);
     case "setup_error":
-      return { ...page, stand: "failed", errorCode: "service_error", responseCode: "96", threeDS: "setup_error" };
+      return {
+        ...payment,
+        bankState: "failed",
+        errorCode: "service_error",
+        responseCode: "96",
+        threeDS: "setup_error",
+      };
     case "challenge": {
       const { returnUrl } = request;
       const declinesAnyway = verdict.afterwards === "declined";
       return {
-        ...page,
-        stand: "awaiting_buyer",
+        ...payment,
+        bankState: "awaiting_buyer",
         approval: { returnUrl, key: request.idempotencyKey, expiresAt: now + lifetime, declinesAnyway, approvesLate },
       };
     }
     case "decline":
     case "fail": {
       const { errorCode, responseCode } = verdict;
-      return { ...page, stand: verdict.kind === "decline" ? "declined" : "failed", errorCode, responseCode };
+      return { ...payment, bankState: verdict.kind === "decline" ? "declined" : "failed", errorCode, responseCode };
     }
   }
 }

@@ -20,9 +20,9 @@ export type BankState =
   /** The request was lost on its way to the bank: a look-up finds nothing. */
   "lost" | "approved" | "awaiting_buyer" | "declined" | "failed";
 
-/** One payment in the simulator's books. Holds no card. */
+/** A payment as the simulator stores it. Holds no card. */
 export interface SimulatedPayment {
-  readonly stand: BankState;
+  readonly bankState: BankState;
   readonly amount: number;
   readonly currency: string;
   readonly intent: Intent;
@@ -49,12 +49,12 @@ export interface SimulatedPayment {
   readonly entries: readonly Entry[];
 }
 
-/** The page with the money held, and captured if the intent is a sale, under the authorization's key. */
-export function approved(page: SimulatedPayment, key: string, now: number): SimulatedPayment {
-  const amount = page.approvesHalf ? Math.floor(page.amount / 2) : page.amount;
+/** The payment with its money held, and captured if the intent is a sale, under the authorization's key. */
+export function approved(payment: SimulatedPayment, key: string, now: number): SimulatedPayment {
+  const amount = payment.approvesHalf ? Math.floor(payment.amount / 2) : payment.amount;
   const held: Entry = { kind: "authorization", key, amount, at: now };
   const taken: Entry = { kind: "capture", key: `${key}-capture`, amount, at: now };
-  return { ...page, stand: "approved", entries: page.intent === "capture" ? [held, taken] : [held] };
+  return { ...payment, bankState: "approved", entries: payment.intent === "capture" ? [held, taken] : [held] };
 }
 
 export function entryOf({ entries }: SimulatedPayment, kind: Entry["kind"]): Entry | undefined {
@@ -65,16 +65,20 @@ export function totalOf({ entries }: SimulatedPayment, kind: Entry["kind"]): num
   return entries.filter((entry) => entry.kind === kind).reduce((sum, { amount }) => sum + amount, 0);
 }
 
-export function writePage(page: SimulatedPayment): JsonObject {
-  const written: Json = JSON.parse(JSON.stringify(page));
-  if (!isJsonObject(written)) throw new Error("a page of the simulator is no object");
+/** The bank's state is stored as `stand`. */
+type Ledger = Omit<SimulatedPayment, "bankState"> & { readonly stand: BankState };
+
+export function encodeLedger({ bankState, ...payment }: SimulatedPayment): JsonObject {
+  const ledger: Ledger = { ...payment, stand: bankState };
+  const written: Json = JSON.parse(JSON.stringify(ledger));
+  if (!isJsonObject(written)) throw new Error("a ledger of the simulator is not an object");
   return written;
 }
 
-/** @throws {Error} for a page that {@link writePage} did not write. */
-export function readPage(ledger: JsonObject): SimulatedPayment {
-  const page: SimulatedPayment = JSON.parse(JSON.stringify(ledger));
-  if (page.errorCode !== undefined && !isErrorCode(page.errorCode))
-    throw new Error("a page of the simulator is damaged");
-  return page;
+/** @throws {Error} for a ledger that {@link encodeLedger} did not write. */
+export function decodeLedger(written: JsonObject): SimulatedPayment {
+  const { stand, ...payment }: Ledger = JSON.parse(JSON.stringify(written));
+  if (payment.errorCode !== undefined && !isErrorCode(payment.errorCode))
+    throw new Error("a ledger of the simulator is damaged");
+  return { ...payment, bankState: stand };
 }

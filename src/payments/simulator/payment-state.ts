@@ -5,54 +5,54 @@ export function simulatorId(reference: string): string {
   return `sim_${reference}`;
 }
 
-/** The state of a payment, from the simulator's books. */
+/** The state of a payment at the simulator. */
 export function paymentStateOf(
   reference: string,
-  page: SimulatedPayment,
+  payment: SimulatedPayment,
   now: number,
   approvalUrl: string,
 ): PaymentState {
   const providerId = simulatorId(reference);
-  const codes = codesOf(page);
-  const stated = { providerId, codes, ...threeDSOf(page) };
-  switch (page.stand) {
+  const codes = codesOf(payment);
+  const stated = { providerId, codes, ...threeDSOf(payment) };
+  switch (payment.bankState) {
     case "lost":
       return { kind: "processing", codes };
     case "declined":
-      return { ...stated, kind: "declined", errorCode: page.errorCode ?? "other_decline" };
+      return { ...stated, kind: "declined", errorCode: payment.errorCode ?? "other_decline" };
     case "failed":
-      return { ...stated, kind: "failed", errorCode: page.errorCode ?? "service_error" };
+      return { ...stated, kind: "failed", errorCode: payment.errorCode ?? "service_error" };
     case "awaiting_buyer":
-      return { ...stated, kind: "redirect", approvalUrl, expiresAt: new Date(page.approval?.expiresAt ?? now) };
+      return { ...stated, kind: "redirect", approvalUrl, expiresAt: new Date(payment.approval?.expiresAt ?? now) };
     case "approved":
-      return approvedStanding(page, now, { ...stated, schemeTransactionId: page.schemeTransactionId });
+      return approvedState(payment, now, { ...stated, schemeTransactionId: payment.schemeTransactionId });
   }
 }
 
-function approvedStanding(
-  page: SimulatedPayment,
+function approvedState(
+  payment: SimulatedPayment,
   now: number,
   known: { readonly providerId: string; readonly codes: ProviderCodes; readonly schemeTransactionId: string },
 ): PaymentState {
-  const authorization = entryOf(page, "authorization");
+  const authorization = entryOf(payment, "authorization");
   const authorizedAmount = authorization?.amount ?? 0;
-  const capture = entryOf(page, "capture");
-  const letGo = entryOf(page, "void");
+  const capture = entryOf(payment, "capture");
+  const letGo = entryOf(payment, "void");
   if (letGo) {
-    const at = letGo.at + page.voidMs;
+    const at = letGo.at + payment.voidMs;
     return at > now ? { ...known, kind: "voiding" } : { ...known, kind: "voided", expired: false, at: new Date(at) };
   }
   if (!capture) {
     return { ...known, kind: "authorized", amount: authorizedAmount, at: new Date(authorization?.at ?? now) };
   }
-  const at = capture.at + page.captureMs;
+  const at = capture.at + payment.captureMs;
   if (at > now) return { ...known, kind: "capturing", authorizedAmount };
-  const refundedAmount = totalOf(page, "refund");
+  const refundedAmount = totalOf(payment, "refund");
   return { ...known, kind: "captured", authorizedAmount, amount: capture.amount, refundedAmount, at: new Date(at) };
 }
 
-export function codesOf({ cvv, responseCode, stand, errorCode }: SimulatedPayment): ProviderCodes {
-  const said = stand === "awaiting_buyer" || stand === "lost";
+export function codesOf({ cvv, responseCode, bankState, errorCode }: SimulatedPayment): ProviderCodes {
+  const said = bankState === "awaiting_buyer" || bankState === "lost";
   return {
     cvv,
     ...(said ? {} : { authResponseCode: responseCode, rawCode: responseCode }),

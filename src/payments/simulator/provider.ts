@@ -29,7 +29,7 @@ export const simulatorProvider: Provider = {
   },
   accountFields: ["merchant_id"],
   modeOf: configuredMode,
-  /** Its books keep everything. */
+  /** Its payments are never deleted. */
   resendMs: Number.POSITIVE_INFINITY,
   /** Its test amounts for refused credentials do not mean that the connection is broken. */
   isSimulated: true,

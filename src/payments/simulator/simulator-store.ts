@@ -6,9 +6,9 @@ import {
   readSimulatorPayment,
   updateSimulatorPayment,
 } from "../../store/payments/simulator-payments.js";
-import { readPage, type SimulatedPayment, writePage } from "./ledger.js";
+import { decodeLedger, encodeLedger, type SimulatedPayment } from "./ledger.js";
 
-/** The simulator's books, in the database: they outlive the process, so reconciliation can look payments up. */
+/** The simulator's payments, in the database: they outlive the process, so reconciliation can look them up. */
 export class SimulatorStore {
   readonly #database: Database;
 
@@ -20,30 +20,30 @@ export class SimulatorStore {
     const row = await this.#database.shared.run(tenantId, "unguarded", (tx) =>
       tx.query(readSimulatorPayment, reference),
     );
-    return row ? readPage(row.ledger) : undefined;
+    return row ? decodeLedger(row.ledger) : undefined;
   }
 
-  /** Opens a page unless there is one. Returns the existing or new page. */
-  async open(tenantId: TenantId, reference: string, page: SimulatedPayment): Promise<SimulatedPayment> {
+  /** Stores a payment unless there is one. Returns the stored one. */
+  async open(tenantId: TenantId, reference: string, payment: SimulatedPayment): Promise<SimulatedPayment> {
     const isNew = await this.#database.ordinary.run(tenantId, "unguarded", (tx) =>
-      tx.query(insertSimulatorPayment, { reference, ledger: writePage(page) }),
+      tx.query(insertSimulatorPayment, { reference, ledger: encodeLedger(payment) }),
     );
-    return isNew ? page : ((await this.find(tenantId, reference)) ?? page);
+    return isNew ? payment : ((await this.find(tenantId, reference)) ?? payment);
   }
 
-  /** Changes a page. `change` returns undefined to leave it as it is. Returns the page afterwards. */
+  /** Changes a payment, or leaves it as it is if `change` returns undefined. Returns it afterwards. */
   change(
     tenantId: TenantId,
     reference: string,
-    change: (page: SimulatedPayment) => SimulatedPayment | undefined,
+    change: (payment: SimulatedPayment) => SimulatedPayment | undefined,
   ): Promise<SimulatedPayment | undefined> {
     return this.#database.ordinary.run(tenantId, "unguarded", async (tx) => {
       const row = await lockSimulatorPayment(tx, reference);
       if (!row) return undefined;
-      const page = readPage(row.ledger);
-      const changed = change(page);
-      if (changed) tx.enqueue(updateSimulatorPayment, { reference, ledger: writePage(changed) });
-      return changed ?? page;
+      const payment = decodeLedger(row.ledger);
+      const changed = change(payment);
+      if (changed) tx.enqueue(updateSimulatorPayment, { reference, ledger: encodeLedger(changed) });
+      return changed ?? payment;
     });
   }
 }

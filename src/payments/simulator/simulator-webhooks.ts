@@ -10,7 +10,7 @@ import { encodeSignedPath, uuidFrom } from "../signed-path.js";
 import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
 
-/** A change in the simulator's books, to be sent as a webhook. */
+/** A change of a simulated payment, to be sent as a webhook. */
 export interface Change {
   /** Our reference, as the simulator received it. */
   readonly reference: string;

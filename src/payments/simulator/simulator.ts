@@ -28,16 +28,16 @@ export type SendWebhook = (tenantId: TenantId, change: Change) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).
- * Its books are in the database, and answers can be lost, to exercise everything that follows a loss.
+ * Its payments are in the database, and answers can be lost, to exercise everything that follows a loss.
  */
 export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
-  readonly #books: SimulatorStore;
+  readonly #store: SimulatorStore;
   readonly #approvalPage: ApprovalPage;
   readonly #sendWebhook: SendWebhook;
 
-  constructor(books: SimulatorStore, approvalPage: ApprovalPage, sendWebhook: SendWebhook) {
-    this.#books = books;
+  constructor(store: SimulatorStore, approvalPage: ApprovalPage, sendWebhook: SendWebhook) {
+    this.#store = store;
     this.#approvalPage = approvalPage;
     this.#sendWebhook = sendWebhook;
   }
@@ -54,14 +54,16 @@ export class Simulator implements Connector {
     const behaviour = behaviourOf(request);
     const decided = decide(context, request, behaviour, now);
     const isLostOnItsWay = behaviour.answer === "request_lost";
-    const before = await this.#books.find(tenantId, reconciliationId);
-    if (before?.stand === "lost") {
-      await this.#books.change(tenantId, reconciliationId, ({ stand }) => (stand === "lost" ? decided : undefined));
+    const before = await this.#store.find(tenantId, reconciliationId);
+    if (before?.bankState === "lost") {
+      await this.#store.change(tenantId, reconciliationId, ({ bankState }) =>
+        bankState === "lost" ? decided : undefined,
+      );
     } else if (!before) {
-      await this.#books.open(
+      await this.#store.open(
         tenantId,
         reconciliationId,
-        isLostOnItsWay ? { ...decided, stand: "lost", entries: [] } : decided,
+        isLostOnItsWay ? { ...decided, bankState: "lost", entries: [] } : decided,
       );
       const isHeld = decided.entries.length > 0 && !isLostOnItsWay;
       if (isHeld) {
@@ -70,24 +72,24 @@ export class Simulator implements Connector {
       }
       if (behaviour.answer !== "none") return lostAnswer(behaviour.answer);
     }
-    const page = (await this.#books.find(tenantId, reconciliationId)) ?? decided;
-    const first = entryOf(page, "authorization");
+    const simulated = (await this.#store.find(tenantId, reconciliationId)) ?? decided;
+    const first = entryOf(simulated, "authorization");
     if (first && first.key !== idempotencyKey) {
       return { kind: "failed", errorCode: "service_resource_conflict", codes: { rawCode: "reference_taken" } };
     }
-    return this.#standing(context, reconciliationId, page);
+    return this.#stateOf(context, reconciliationId, simulated);
   }
 
   async capture(context: ConnectorContext, request: CaptureRequest): Promise<FollowUpOutcome> {
-    return this.#follow(context, request, "capture", request.money.amount, (page) => {
-      if (entryOf(page, "void") || entryOf(page, "capture")) return "unexpected_state";
-      return request.money.amount > (entryOf(page, "authorization")?.amount ?? 0) ? "invalid_amount" : undefined;
+    return this.#follow(context, request, "capture", request.money.amount, (simulated) => {
+      if (entryOf(simulated, "void") || entryOf(simulated, "capture")) return "unexpected_state";
+      return request.money.amount > (entryOf(simulated, "authorization")?.amount ?? 0) ? "invalid_amount" : undefined;
     });
   }
 
   async void(context: ConnectorContext, request: VoidRequest): Promise<FollowUpOutcome> {
-    return this.#follow(context, request, "void", 0, (page) =>
-      entryOf(page, "capture") || entryOf(page, "void") ? "unexpected_state" : undefined,
+    return this.#follow(context, request, "void", 0, (simulated) =>
+      entryOf(simulated, "capture") || entryOf(simulated, "void") ? "unexpected_state" : undefined,
     );
   }
 
@@ -98,8 +100,8 @@ export class Simulator implements Connector {
       request,
       "refund",
       amount,
-      (page) => {
-        const left = (entryOf(page, "capture")?.amount ?? 0) - totalOf(page, "refund");
+      (simulated) => {
+        const left = (entryOf(simulated, "capture")?.amount ?? 0) - totalOf(simulated, "refund");
         return amount > left ? "refund_already_satisfied" : undefined;
       },
       request.reference,
@@ -108,16 +110,16 @@ export class Simulator implements Connector {
 
   async lookUp(context: ConnectorContext, { reconciliationId }: PaymentReference): Promise<LookUpOutcome> {
     await latency(context);
-    const page = await this.#books.find(context.tenantId, reconciliationId);
-    if (!page || page.stand === "lost") return { kind: "absent" };
-    const refunds = page.entries
+    const simulated = await this.#store.find(context.tenantId, reconciliationId);
+    if (!simulated || simulated.bankState === "lost") return { kind: "absent" };
+    const refunds = simulated.entries
       .filter(({ kind }) => kind === "refund")
       .map(({ reference, amount, at }) => ({
         reference,
         providerId: simulatorId(reference ?? ""),
         outcome: { kind: "done", amount, at: new Date(at), codes: {} } as const,
       }));
-    return { kind: "found", standing: await this.#standing(context, reconciliationId, page), refunds };
+    return { kind: "found", state: await this.#stateOf(context, reconciliationId, simulated), refunds };
   }
 
   finishApproval(context: ConnectorContext, { payment }: { payment: PaymentReference }): Promise<LookUpOutcome> {
@@ -134,13 +136,13 @@ export class Simulator implements Connector {
     return readSimulatorWebhook(context, delivery);
   }
 
-  async #standing(context: ConnectorContext, reference: string, page: SimulatedPayment) {
-    const url = page.stand === "awaiting_buyer" ? await this.#approvalPage(context.tenantId, reference) : "";
-    return paymentStateOf(reference, page, context.now.getTime(), url);
+  async #stateOf(context: ConnectorContext, reference: string, simulated: SimulatedPayment) {
+    const url = simulated.bankState === "awaiting_buyer" ? await this.#approvalPage(context.tenantId, reference) : "";
+    return paymentStateOf(reference, simulated, context.now.getTime(), url);
   }
 
   /**
-   * An operation after the authorization. If the books already have an entry under its key, that entry is the answer.
+   * An operation after the authorization. If the payment already has an entry under its key, that entry is the answer.
    */
   async #follow(
     context: ConnectorContext,
@@ -148,22 +150,22 @@ export class Simulator implements Connector {
     operation: "capture" | "void" | "refund",
     amount: number,
     objection: (
-      page: SimulatedPayment,
+      simulated: SimulatedPayment,
     ) => "unexpected_state" | "invalid_amount" | "refund_already_satisfied" | undefined,
     reference?: string,
   ): Promise<FollowUpOutcome> {
     await latency(context);
     const at = context.now.getTime();
     let refused: FollowUpOutcome | undefined;
-    const page = await this.#books.change(context.tenantId, payment.reconciliationId, (current) => {
+    const simulated = await this.#store.change(context.tenantId, payment.reconciliationId, (current) => {
       refused = undefined;
       if (current.entries.some(({ key }) => key === idempotencyKey)) return undefined;
       const { later } = current;
       const fault = later?.operation === operation ? later.errorCode : objection(current);
-      if (current.stand === "awaiting_buyer" && operation === "void") {
-        return current.approval?.approvesLate ? undefined : { ...current, stand: "failed", errorCode: "canceled" };
+      if (current.bankState === "awaiting_buyer" && operation === "void") {
+        return current.approval?.approvesLate ? undefined : { ...current, bankState: "failed", errorCode: "canceled" };
       }
-      if (fault || current.stand !== "approved") {
+      if (fault || current.bankState !== "approved") {
         const errorCode = fault ?? "unexpected_state";
         refused = {
           kind: "refused",
@@ -176,15 +178,15 @@ export class Simulator implements Connector {
       const entry: Entry = { kind: operation, key: idempotencyKey, amount, at, ...(reference ? { reference } : {}) };
       return { ...current, entries: [...current.entries, entry] };
     });
-    if (!page || page.stand === "lost") {
+    if (!simulated || simulated.bankState === "lost") {
       return { kind: "refused", as: "failed", errorCode: "unknown_service_resource", codes: { rawCode: "not_found" } };
     }
     if (refused) return refused;
-    const wait = operation === "capture" ? page.captureMs : operation === "void" ? page.voidMs : 0;
+    const wait = operation === "capture" ? simulated.captureMs : operation === "void" ? simulated.voidMs : 0;
     this.#sendWebhook(context.tenantId, { reference: payment.reconciliationId, after: wait });
     if (wait > 0) return { kind: "accepted", codes: {} };
     const providerId = reference === undefined ? undefined : simulatorId(reference);
-    return { kind: "done", providerId, at: context.now, codes: operation === "refund" ? {} : codesOf(page) };
+    return { kind: "done", providerId, at: context.now, codes: operation === "refund" ? {} : codesOf(simulated) };
   }
 }
 

@@ -2,7 +2,7 @@ import type { TenantId, Uuid } from "../../base/ids.js";
 import type { TenantKeys } from "../../crypto/tenant-keys.js";
 import type { Database } from "../../store/database.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { decodeSignedPath, encodeSignedPath, isAuthenticAddress } from "../signed-path.js";
+import { decodeSignedPath, encodeSignedPath, isAuthenticPath } from "../signed-path.js";
 import type { ThreeDSDirectory } from "./directory.js";
 import type { ThreeDSSession } from "./session.js";
 import { type ChallengeChoice, endChallenge, find } from "./sessions.js";
@@ -24,13 +24,13 @@ export class SimulatedChallenges {
   }
 
   /** Undefined for an address that we did not create, or a session that has ended. */
-  async look(address: string): Promise<ThreeDSSession | undefined> {
-    const found = await this.#genuine(address);
+  async get(address: string): Promise<ThreeDSSession | undefined> {
+    const found = await this.#authenticated(address);
     return found && this.#database.shared.run(found.tenantId, "unguarded", (tx) => find(tx, found.keys, found.id));
   }
 
   async decide(address: string, choice: ChallengeChoice): Promise<ThreeDSSession | undefined> {
-    const found = await this.#genuine(address);
+    const found = await this.#authenticated(address);
     return (
       found &&
       this.#database.ordinary.run(found.tenantId, "unguarded", (tx) =>
@@ -39,10 +39,10 @@ export class SimulatedChallenges {
     );
   }
 
-  async #genuine(address: string) {
+  async #authenticated(address: string) {
     const presented = decodeSignedPath(address);
     if (!presented) return undefined;
-    const keys = await this.#keyring.of(presented.tenantId).catch(() => undefined);
-    return keys && isAuthenticAddress(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
+    const keys = await this.#keyring.find(presented.tenantId);
+    return keys && isAuthenticPath(keys, "three-ds-challenge", presented) ? { ...presented, keys } : undefined;
   }
 }

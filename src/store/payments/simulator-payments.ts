@@ -4,7 +4,7 @@ import { json, text } from "../statements/parameter.js";
 import { readRow, writeRow } from "../statements/single-row.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
-/** A page of the simulator's books. */
+/** A payment as the simulator stores it. */
 export interface SimulatorRow {
   readonly reference: string;
   /** The simulator's own records. */

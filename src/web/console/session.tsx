@@ -25,7 +25,7 @@ export function SessionProvider({ who, children }: { who: WhoAmIResponse; childr
   return <SessionContext value={session}>{children}</SessionContext>;
 }
 
-/** The person; undefined while nobody is signed in. */
+/** The person; undefined before a sign-in. */
 export function useSessionIfAny(): Session | undefined {
   return useContext(SessionContext);
 }

@@ -2,7 +2,8 @@ import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useRef, useState } from "react";
 import { useSession } from "./session.js";
 
-interface Versioned {
+/** What an editor shows, and may be saved by another person meanwhile. */
+export interface Versioned {
   readonly modifiedAt?: Timestamp | undefined;
   /** The user or application that saved it last. */
   readonly modifiedBy?: string | undefined;

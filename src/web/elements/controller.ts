@@ -105,11 +105,11 @@ class Controller {
 
   #add(id: string, field: Field): void {
     this.#fields.set(id, field);
-    field.port.onmessage = ({ data }: MessageEvent<ToController>) => this.#hear(field, data);
+    field.port.onmessage = ({ data }: MessageEvent<ToController>) => this.#onMessage(field, data);
     if (field.type === "cardVerificationCode") send(field, { type: "codeLengths", lengths: this.#codeLengths });
   }
 
-  #hear(from: Field, message: ToController): void {
+  #onMessage(from: Field, message: ToController): void {
     switch (message.type) {
       case "value":
         this.#waiting.get(message.call)?.(message.values);

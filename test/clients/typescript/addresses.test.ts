@@ -99,10 +99,35 @@ describe("options", () => {
     ["clear text to another host", { baseUrl: "http://vault.example.com" }, /allowInsecure/],
     ["a query", { baseUrl: "https://vault.example.com?key=1" }, /query/],
     ["tls beside connect", { baseUrl: "https://x.example", transport: "connect" as const, tls: { ca: "x" } }, /tls/],
-    ["a timeout that is no number", { baseUrl: "https://x.example", timeout: Number("") / 0 }, /timeout/],
+    ["a timeout that is not a number", { baseUrl: "https://x.example", timeout: Number("") / 0 }, /timeout/],
     ["a timeout below zero", { baseUrl: "https://x.example", timeout: -1 }, /timeout/],
+    [
+      "a timeout that no timer holds",
+      { baseUrl: "https://x.example", timeout: 2 ** 31 },
+      /timeout must be 0 .*2147483647/,
+    ],
   ])("reject %s", (_, options, words) => {
     expect(() => new Cloakroom(options)).toThrow(words);
+  });
+
+  it.each([Number.NaN, -1, 2 ** 31, Number.POSITIVE_INFINITY])(
+    "reject a call with a timeout of %s",
+    async (timeout) => {
+      await using gate = await silent();
+      await using client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key" });
+      const browser = new BrowserCloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key_test_pub_x" });
+      for (const { tokens } of [client, browser]) {
+        expect(await errorOf(tokens.get("x", { timeout }))).toMatchObject({
+          ...{ code: "validation_failed", message: "timeout must be 0 (no limit) to 2147483647 ms.", attempts: 0 },
+        });
+      }
+    },
+  );
+
+  it("send no call again for a maxRetries that is not a number", async () => {
+    const options = { baseUrl: "http://127.0.0.1:9", apiKey: "key", maxRetries: Number.NaN };
+    await using client = new Cloakroom(options);
+    expect(await errorOf(client.tokens.get("x"))).toMatchObject({ code: "connection_failed", attempts: 1 });
   });
 
   it("accept clear text if it is allowed", async () => {

@@ -142,8 +142,8 @@ describe("the codec of messages", () => {
     ["TokenService/CreateToken", { metadata: { a: 1 } }, "metadata", "another type"],
     ["TokenService/ListTokens", { page: 1.5 }, "page", "another type"],
     ["TokenService/ListTokens", { page: 2 ** 31 }, "page", "another type"],
-    ["ApplicationService/CreateApplication", { rules: [{ priority: "high" }] }, "priority", "another type"],
-    ["ApplicationService/CreateApplication", { rules: ["x"] }, "rules", "another type"],
+    ["ApplicationService/CreateApplication", { rules: [{ priority: "high" }] }, "rules[0].priority", "another type"],
+    ["ApplicationService/CreateApplication", { rules: ["x"] }, "rules[0]", "another type"],
     ["ProxyService/InvokeProxy", { proxyKey: "a", proxyUrl: "b" }, "proxyUrl", "excludes"],
   ])("refuses %s with %j by its field", (method, input, field, words) => {
     const failure = refusalOf(() => encodeMessage(method, input, 5));

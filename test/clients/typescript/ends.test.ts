@@ -197,6 +197,53 @@ describe.each(STREAMS)("a client that closes over %s", (transport, start) => {
   });
 });
 
+/** Servers whose answers the test sends. */
+const HELD = [
+  [
+    "grpc",
+    (hold: (answer: () => void) => void) =>
+      http2((stream) => hold(() => stream.respond({ ":status": 404 }, { endStream: true }))),
+  ],
+  [
+    "connect",
+    (hold: (answer: () => void) => void) => http1((_, response) => hold(() => response.writeHead(404).end())),
+  ],
+] as const;
+
+describe.each(HELD)("a client that closes while a call is under way over %s", (transport, start) => {
+  it("waits for the call, also when it is closed twice", async () => {
+    const answers: (() => void)[] = [];
+    await using gate = await start((answer) => answers.push(answer));
+    const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
+    const call = errorOf(client.tokens.get("x"));
+    await expect.poll(() => answers.length).toBe(1);
+    // No time limit ends the wait.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    let closed = 0;
+    const closing = [client.close(), client.close()].map((end) => end.then(() => (closed += 1)));
+    expect(await errorOf(client.tokens.get("x"))).toMatchObject({ message: "The client is closed." });
+    expect(closed).toBe(0);
+    answers[0]?.();
+    await Promise.all(closing);
+    expect(await call).toMatchObject({ code: "bad_answer", status: 404 });
+  });
+
+  it("waits for five seconds at most", async () => {
+    const answers: (() => void)[] = [];
+    await using gate = await start((answer) => answers.push(answer));
+    const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
+    const call = errorOf(client.tokens.get("x"));
+    await expect.poll(() => answers.length).toBe(1);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const closing = client.close();
+    vi.advanceTimersByTime(5_000);
+    await closing;
+    await client.close();
+    answers[0]?.();
+    expect((await call).attempts).toBe(1);
+  });
+});
+
 it("does not keep a program running once its calls have ended", async () => {
   const { spawn } = await import("node:child_process");
   const code = `

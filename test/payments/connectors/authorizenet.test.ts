@@ -129,7 +129,7 @@ test("a sale whose answer was lost is found after its settlement", async () => {
   for (const hours of [1, 9, 23]) {
     expect(await bench.connector.lookUp(later(bench, hours), payment)).toMatchObject({
       kind: "found",
-      standing: { kind: "captured", amount: 1234 },
+      state: { kind: "captured", amount: 1234 },
     });
   }
   bench.standIn.tellsSettlements = false;

@@ -23,9 +23,9 @@ describe.each(BENCHES)("%s", (_name, open) => {
 
   async function authorized(bench: Bench, intent: "authorize" | "capture" = "authorize") {
     const request = authorization(bench, { intent });
-    const standing = await settle(bench, request);
-    const payment = paymentOf(request, standing);
-    return { request, standing, payment };
+    const state = await settle(bench, request);
+    const payment = paymentOf(request, state);
+    return { request, state, payment };
   }
 
   test("authorizes: money is held once, none is taken", () =>
@@ -42,9 +42,9 @@ describe.each(BENCHES)("%s", (_name, open) => {
 
   test("charges at once if the intent is capture", () =>
     withBench(async (bench, told) => {
-      const { request, standing } = await authorized(bench, "capture");
-      told(standing);
-      expect(standing).toMatchObject({ kind: "captured", amount: 1234 });
+      const { request, state } = await authorized(bench, "capture");
+      told(state);
+      expect(state).toMatchObject({ kind: "captured", amount: 1234 });
       expect(bench.ledger.total(request.reconciliationId, "capture")).toBe(1234);
     }));
 
@@ -154,7 +154,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
         told([first, finished]);
         expect(finished).toMatchObject({
           kind: "found",
-          standing: approves
+          state: approves
             ? { kind: "authorized", amount: 1234, threeDS: { status: "complete" } }
             : { kind: "declined", errorCode: "failed_buyer_approval", threeDS: { status: "declined" } },
         });
@@ -199,7 +199,7 @@ describe.each(BENCHES)("%s", (_name, open) => {
       for (const found of [byId, byReference]) {
         expect(found).toMatchObject({
           kind: "found",
-          standing: { kind: "authorized", providerId: payment.providerId },
+          state: { kind: "authorized", providerId: payment.providerId },
         });
       }
       expect(absent).toEqual({ kind: "absent" });
@@ -281,9 +281,9 @@ function secretField(bench: Bench): string {
 
 function paymentOf(
   { reconciliationId, money, intent }: ReturnType<typeof authorization>,
-  standing: { readonly kind: string } | PaymentState,
+  state: { readonly kind: string } | PaymentState,
 ): PaymentReference & { readonly providerId: string } {
-  const providerId = "providerId" in standing ? standing.providerId : undefined;
+  const providerId = "providerId" in state ? state.providerId : undefined;
   if (providerId === undefined) throw new Error("the service named no id");
   return { reconciliationId, money, intent, providerId };
 }

@@ -6,12 +6,12 @@ import { fromProviderAmount, toProviderAmount } from "../../../src/payments/amou
 import type { ConnectorContext } from "../../../src/payments/connector.js";
 import { adyenAddress } from "../../../src/payments/connectors/adyen/address.js";
 import { ADYEN_AMOUNTS } from "../../../src/payments/connectors/adyen/amounts.js";
-import { paymentStateOf as adyenStanding } from "../../../src/payments/connectors/adyen/payment-state.js";
+import { paymentStateOf as adyenState } from "../../../src/payments/connectors/adyen/payment-state.js";
 import { checkoutcomAddress } from "../../../src/payments/connectors/checkoutcom/address.js";
 import { CHECKOUTCOM_AMOUNTS } from "../../../src/payments/connectors/checkoutcom/amounts.js";
-import { paymentStateOf as checkoutStanding } from "../../../src/payments/connectors/checkoutcom/payment-state.js";
+import { paymentStateOf as checkoutState } from "../../../src/payments/connectors/checkoutcom/payment-state.js";
 import { STRIPE_AMOUNTS } from "../../../src/payments/connectors/stripe/amounts.js";
-import { paymentStateOf as stripeStanding } from "../../../src/payments/connectors/stripe/payment-state.js";
+import { paymentStateOf as stripeState } from "../../../src/payments/connectors/stripe/payment-state.js";
 
 /** Each row: the caller's amount, the currency, and what each service receives; undefined: rejected. */
 type Sent = number | undefined;
@@ -76,8 +76,8 @@ describe("Stripe's statuses", () => {
       { kind: "voided", expired: false },
     ],
     [{ status: "a_word_of_next_year" }, "authorize", { kind: "processing" }],
-  ])("%j for %s", (body, intent, standing) => {
-    expect(stripeStanding({ ...INTENT, ...body }, intent)).toMatchObject(standing);
+  ])("%j for %s", (body, intent, state) => {
+    expect(stripeState({ ...INTENT, ...body }, intent)).toMatchObject(state);
   });
 });
 
@@ -113,9 +113,9 @@ describe("Adyen's result codes", () => {
     [{ resultCode: "Received" }, "authorize", { kind: "processing" }],
     [{ resultCode: "PresentToShopper" }, "authorize", { kind: "processing" }],
     [{ resultCode: "NextYearsWord" }, "authorize", { kind: "processing" }],
-  ])("%j for %s", (body, intent, standing) => {
+  ])("%j for %s", (body, intent, state) => {
     const asked = { intent, money: { amount: 1234, currency: "EUR" }, isAfterApproval: false };
-    expect(adyenStanding({ pspReference: "psp", ...body }, asked)).toMatchObject(standing);
+    expect(adyenState({ pspReference: "psp", ...body }, asked)).toMatchObject(state);
   });
 });
 
@@ -147,8 +147,8 @@ describe("Checkout.com's statuses", () => {
     [{ status: "Next Year's Word" }, "authorize", { kind: "processing" }],
     [{ status: "Authorized", source: { cvv_check: "N" } }, "authorize", { codes: { cvv: "not_provided" } }],
     [{ status: "Authorized", source: { cvv_check: "D" } }, "authorize", { codes: { cvv: "no_match" } }],
-  ])("%j for %s", (body, intent, standing) => {
-    expect(checkoutStanding({ id: "pay_1", amount: 1234, currency: "EUR", ...body }, intent)).toMatchObject(standing);
+  ])("%j for %s", (body, intent, state) => {
+    expect(checkoutState({ id: "pay_1", amount: 1234, currency: "EUR", ...body }, intent)).toMatchObject(state);
   });
 });
 

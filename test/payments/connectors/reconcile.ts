@@ -14,12 +14,12 @@ export async function settle(bench: Bench, request: AuthorizationRequest): Promi
     if (!isOpen(outcome)) return outcome;
     const told = events(bench, reconciliationId, outcome).findLast(({ report }) => report.kind === "payment");
     if (told?.report.kind === "payment") {
-      outcome = told.report.standing;
+      outcome = told.report.state;
       continue;
     }
     const providerId = "providerId" in outcome ? outcome.providerId : undefined;
     const found = await connector.lookUp(contextOf(bench), { reconciliationId, providerId, money, intent });
-    if (found.kind === "found") outcome = found.standing;
+    if (found.kind === "found") outcome = found.state;
     else if (outcome.kind === "unknown") outcome = await connector.authorize(contextOf(bench), request);
     const capture = events(bench, reconciliationId, outcome).findLast(({ report }) => report.kind === "capture");
     if (outcome.kind === "capturing" && capture?.report.kind === "capture" && capture.report.outcome.kind === "done") {
@@ -85,15 +85,15 @@ async function lookedUp(
 ): Promise<FollowUpOutcome | undefined> {
   const found = await bench.connector.lookUp(contextOf(bench), payment);
   if (found.kind !== "found") return undefined;
-  const { standing, refunds } = found;
+  const { state, refunds } = found;
   if (operation === "refund") {
     const refund = refunds?.find((each) => each.reference === reference);
     return refund?.outcome.kind === "done" ? refund.outcome : undefined;
   }
-  if (operation === "capture" && standing.kind === "captured") {
-    return { kind: "done", amount: standing.amount, codes: standing.codes };
+  if (operation === "capture" && state.kind === "captured") {
+    return { kind: "done", amount: state.amount, codes: state.codes };
   }
-  return operation === "void" && standing.kind === "voided" ? { kind: "done", codes: standing.codes } : undefined;
+  return operation === "void" && state.kind === "voided" ? { kind: "done", codes: state.codes } : undefined;
 }
 
 /** The contents of due webhooks about this payment. */

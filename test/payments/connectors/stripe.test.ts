@@ -22,8 +22,8 @@ describe.each(["listed", "unlisted", "never"] as const)(
       await bench.connector.capture(contextOf(bench), { payment, idempotencyKey: "capture-1", money: money(1000) });
       const refunded = async () => {
         const found = await bench.connector.lookUp(contextOf(bench), payment);
-        if (found.kind !== "found" || found.standing.kind !== "captured") throw new Error("not found as captured");
-        return found.standing.refundedAmount;
+        if (found.kind !== "found" || found.state.kind !== "captured") throw new Error("not found as captured");
+        return found.state.refundedAmount;
       };
       expect(await refunded()).toBe(0);
 

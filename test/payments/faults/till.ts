@@ -7,6 +7,7 @@ import type { Connectors } from "../../../src/payments/connectors.js";
 import { createPayment, type PaymentDraft } from "../../../src/payments/create-payment.js";
 import { InboundCallbacks } from "../../../src/payments/inbound-callbacks.js";
 import type { Payment } from "../../../src/payments/payment.js";
+import type { PaymentCall } from "../../../src/payments/payment-call.js";
 import type { Intent } from "../../../src/payments/payment-request.js";
 import { perform } from "../../../src/payments/perform.js";
 import { getPayment, leasePayment, listRefunds } from "../../../src/payments/read-payments.js";
@@ -14,6 +15,7 @@ import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.
 import type { Refund } from "../../../src/payments/refund.js";
 import { encodeSignedPath } from "../../../src/payments/signed-path.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
+import type { OrdinaryTransaction } from "../../../src/store/transactions/transaction.js";
 import { createToken } from "../../../src/tokens/create.js";
 import { deleteToken } from "../../../src/tokens/delete.js";
 import { prepareToken } from "../../../src/tokens/prepare.js";
@@ -84,9 +86,7 @@ export class Till {
       ...{ paymentSource: "ecommerce", isMerchantInitiated: false, isSubsequentPayment: false },
     };
     const wanted = { connectionId: this.#connectionId, tokenId, order, threeDSSessionId: undefined };
-    const admitted = await this.#payer.run((tx) =>
-      createPayment(tx, this.#caller, this.#keys, this.#parts.connectors, wanted),
-    );
+    const admitted = await this.#payer.run((tx) => createPayment(this.#callIn(tx), wanted));
     const { payment, connection } = admitted;
     await this.#live(lives, payment.id, (parts) =>
       perform(parts, this.#keys, this.#payer.tenantId, payment, connection, admitted.card),
@@ -99,11 +99,11 @@ export class Till {
     const { payment, connection } = await this.#payer.run((tx) => {
       switch (operation) {
         case "capture":
-          return beginCapture(tx, this.#caller, this.#keys, this.#parts.connectors, id, 500);
+          return beginCapture(this.#callIn(tx), id, 500);
         case "void":
-          return beginVoid(tx, this.#caller, this.#keys, this.#parts.connectors, id);
+          return beginVoid(this.#callIn(tx), id);
         case "refund":
-          return beginRefund(tx, this.#caller, this.#keys, this.#parts.connectors, id, 500, "broken");
+          return beginRefund(this.#callIn(tx), id, 500, "broken");
       }
     });
     await this.#live(lives, payment.id, (parts) =>
@@ -111,11 +111,13 @@ export class Till {
     );
   }
 
+  #callIn(tx: OrdinaryTransaction): PaymentCall {
+    return { tx, caller: this.#caller, keys: this.#keys, hosts: this.#parts.connectors };
+  }
+
   /** What `POST /orchestration/transactions/{id}/sync` and the reconciliation job do. */
   async sync(id: Uuid): Promise<Payment> {
-    const leased = await this.#payer.run((tx) =>
-      leasePayment(tx, this.#caller, this.#keys, this.#parts.connectors, id),
-    );
+    const leased = await this.#payer.run((tx) => leasePayment(this.#callIn(tx), id));
     return reconcile(this.#parts, this.#keys, this.#payer.tenantId, leased);
   }
 

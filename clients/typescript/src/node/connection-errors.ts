@@ -6,13 +6,17 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
+const ALERT = /^ERR_SSL_.*ALERT/;
 const OTHER_TLS = /^ERR_SSL|EPROTO/;
 const NOT_TRUSTED = /CERT|^UNABLE_TO|SELF_SIGNED|^ERR_TLS/;
 const CLOSED = /^(ECONNRESET|EPIPE|ECONNABORTED)$/;
 
-/** Whether a code is of TLS: nothing was sent, and another attempt would fail as well. */
-export function isTlsFailure(code: string): boolean {
-  return OTHER_TLS.test(code) || NOT_TRUSTED.test(code);
+/**
+ * Whether a connection that gave no answer failed in its handshake: nothing was sent, and another attempt would fail as
+ * well. An alert of TLS 1.3, such as the demand for a certificate, may come after the request.
+ */
+export function isHandshakeFailure(code: string): boolean {
+  return !ALERT.test(code) && (OTHER_TLS.test(code) || NOT_TRUSTED.test(code));
 }
 
 /**
@@ -23,6 +27,9 @@ export function connectFailure(error: unknown, baseUrl: URL, trust = "Name its a
   const code = codeOf(error);
   const failed = (message: string, isFinal: boolean) =>
     new AttemptError({ code: "connection_failed", message, didNotRun: true, isFinal, cause: error });
+  if (ALERT.test(code)) {
+    return failed(`${baseUrl.origin} refused the TLS handshake (${code}). It may ask for tls.cert and tls.key.`, true);
+  }
   if (OTHER_TLS.test(code)) {
     return failed(
       `${baseUrl.origin} does not speak TLS as this client does (${code}). Check the port, or begin baseUrl with http://.`,

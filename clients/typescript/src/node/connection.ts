@@ -45,13 +45,13 @@ export class Connection {
     return this.#open;
   }
 
-  /** The server has answered something. */
-  heard(): void {
-    this.#keepAlive?.heard();
+  /** The server has sent something. */
+  noteActivity(): void {
+    this.#keepAlive?.noteActivity();
   }
 
-  /** Asks whether the connection is alive, where nothing was heard on it while a call waited in vain. */
-  verifyUnlessHeard(since: number): void {
+  /** Asks whether the connection is alive, if nothing arrived on it while a call waited. */
+  verifyIfSilent(since: number): void {
     if (this.#keepAlive?.isSilentSince(since)) this.#keepAlive.verify();
   }
 

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { foreignAnswer } from "../answer-errors.js";
+import { CallsUnderWay } from "../calls-under-way.js";
 import { Envelopes } from "../envelopes.js";
 import { AttemptError, closedClient, invalidInput } from "../errors.js";
 import type { TlsOptions } from "../options.js";
@@ -12,7 +13,6 @@ import { Slots } from "./slots.js";
 
 /** Further calls wait in the client; more streams would only wait in the server. */
 const MAX_STREAMS = 100;
-const CLOSE_TIMEOUT_MS = 5_000;
 const MAX_TIMEOUT_MS = 1e8;
 const OWN_HEADERS = /^(:|te$|content-type$|grpc-)/;
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
@@ -25,9 +25,8 @@ export class Http2Transport implements Transport {
   readonly #open = new Set<ClientHttp2Stream>();
   readonly #prefix: string;
   readonly #userAgent: string;
-  /** Calls under way or in the queue, without streams. */
-  #calls = 0;
-  #onLastCall: (() => void) | undefined;
+  /** Also those in the queue, and none of the streams. */
+  readonly #calls = new CallsUnderWay();
   #isClosed = false;
 
   constructor(baseUrl: URL, tls: TlsOptions, userAgent: string) {
@@ -42,7 +41,7 @@ export class Http2Transport implements Transport {
     const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (this.#isClosed) throw closedClient();
     if (attempt.end.ended) throw ended();
-    this.#calls += 1;
+    this.#calls.begin();
     try {
       if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
       try {
@@ -53,8 +52,7 @@ export class Http2Transport implements Transport {
         this.#leaveSlot();
       }
     } finally {
-      this.#calls -= 1;
-      if (this.#calls === 0) this.#onLastCall?.();
+      this.#calls.end();
     }
   }
 
@@ -69,7 +67,7 @@ export class Http2Transport implements Transport {
       const session = this.#connection.ready ?? (await this.#connected(attempt));
       stream = this.#request(session, attempt, body);
       this.#open.add(stream);
-      yield* messagesOf(stream, attempt.method, () => this.#connection.heard());
+      yield* messagesOf(stream, attempt.method, () => this.#connection.noteActivity());
     } catch (error) {
       throw this.#isClosed ? closedClient() : error;
     } finally {
@@ -85,12 +83,7 @@ export class Http2Transport implements Transport {
     this.#isClosed = true;
     // A stream may be held by a reader that takes no message. It is not waited for.
     for (const stream of this.#open) stream.close(NGHTTP2_CANCEL);
-    if (this.#calls > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onLastCall = resolve;
-        setTimeout(resolve, CLOSE_TIMEOUT_MS).unref();
-      });
-    }
+    await this.#calls.settle();
     this.#connection.destroy();
   }
 
@@ -143,12 +136,12 @@ export class Http2Transport implements Transport {
       const cancel = () => {
         stream.close(NGHTTP2_CANCEL);
         // A connection that died silently closes no stream.
-        this.#connection.verifyUnlessHeard(sentAt);
+        this.#connection.verifyIfSilent(sentAt);
         reject(ended());
       };
       const off = attempt.end.onEnd(cancel);
       stream.on("response", (received) => {
-        this.#connection.heard();
+        this.#connection.noteActivity();
         headers = received;
       });
       stream.on("trailers", (received) => {
@@ -177,7 +170,7 @@ export class Http2Transport implements Transport {
 async function* messagesOf(
   stream: ClientHttp2Stream,
   method: string,
-  heard: () => void,
+  noteActivity: () => void,
 ): AsyncGenerator<unknown, void> {
   const received: Record<string, string> = {};
   stream.on("response", (headers) => addTexts(received, headers));
@@ -187,7 +180,7 @@ async function* messagesOf(
   try {
     const chunks: AsyncIterable<Buffer> = stream;
     for await (const chunk of chunks) {
-      heard();
+      noteActivity();
       for (const { content } of envelopes.read(chunk)) yield decodeMessage(method, content);
     }
   } catch (error) {

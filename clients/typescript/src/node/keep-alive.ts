@@ -11,7 +11,7 @@ export class KeepAlive {
   readonly #session: ClientHttp2Session;
   readonly #timer: ReturnType<typeof setInterval>;
   #isAsking = false;
-  #heardAt = performance.now();
+  #activeAt = performance.now();
 
   /** @param onTooMany the server asks for fewer PINGs. */
   constructor(session: ClientHttp2Session, intervalMs: number, onTooMany: () => void) {
@@ -24,14 +24,14 @@ export class KeepAlive {
     });
   }
 
-  /** The server has answered something. */
-  heard(): void {
-    this.#heardAt = performance.now();
+  /** The server has sent something. */
+  noteActivity(): void {
+    this.#activeAt = performance.now();
   }
 
-  /** Whether nothing was heard since then, a time of `performance.now()`. */
+  /** Whether nothing has arrived since then, a time of `performance.now()`. */
   isSilentSince(time: number): boolean {
-    return this.#heardAt < time;
+    return this.#activeAt < time;
   }
 
   /** Sends a PING, and ends the connection if nothing answers it. */
@@ -49,7 +49,7 @@ export class KeepAlive {
     this.#session.once("close", settle);
     try {
       this.#session.ping(() => {
-        this.heard();
+        this.noteActivity();
         settle();
         this.#session.off("close", settle);
       });

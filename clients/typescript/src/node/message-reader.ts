@@ -24,7 +24,7 @@ const compiled = new WeakMap<DescMessage, FieldReaders>();
 /**
  * Reads a message straight to its JSON form, with times as Dates. Message objects between the two would take several times
  * as long. Fields that the schema does not have are left out.
- * @throws {Error} for bytes that are no such message.
+ * @throws {Error} for bytes that do not hold such a message.
  */
 export function readMessage(schema: DescMessage, bytes: Uint8Array): Fields {
   return readFields(fieldsOf(schema), new WireInput(bytes), bytes.length);

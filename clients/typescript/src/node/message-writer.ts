@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import type { Encoded, EncodedObject } from "../encode.js";
-import { AttemptError } from "../errors.js";
+import { invalidInput } from "../errors.js";
 import { writeStruct, writeValue } from "./json-values.js";
 import { LENGTH, VARINT } from "./wire-input.js";
 import { WireOutput } from "./wire-output.js";
@@ -22,11 +22,15 @@ const compiled = new WeakMap<DescMessage, FieldWriters>();
 /**
  * Writes a message from its JSON form, behind `headBytes` that are left free. Message objects between the two would take
  * several times as long.
- * @throws {AttemptError} with the name of a field that has a value of another type, or that the schema does not have.
+ * @throws {AttemptError} with the path of a field that has a value of another type, or that the schema does not have.
  */
 export function writeMessage(schema: DescMessage, json: EncodedObject, headBytes: number): Buffer {
   const output = new WireOutput(headBytes);
-  writeFields(output, fieldsOf(schema), json);
+  try {
+    writeFields(output, fieldsOf(schema), json);
+  } catch (error) {
+    throw error instanceof Unfit ? invalidInput(error.path, error.message) : error;
+  }
   return output.finish();
 }
 
@@ -35,33 +39,36 @@ function writeFields(output: WireOutput, fields: FieldWriters, json: EncodedObje
   for (const name of Object.keys(json)) {
     const value = json[name] ?? null;
     const writer = fields.get(name);
-    if (!writer) throw refused(name, "is not a field of this call");
+    if (!writer) throw new Unfit("is not a field of this call", name);
     const { field, write } = writer;
     if (value === null && field.message?.typeName !== VALUE) continue;
     if (field.oneof) {
       choices ??= new Set();
-      if (choices.has(field.oneof)) throw refused(name, "cannot be set beside another field that excludes it");
+      if (choices.has(field.oneof)) throw new Unfit("cannot be set beside another field that excludes it", name);
       choices.add(field.oneof);
     }
     try {
       write(output, value);
     } catch (error) {
-      throw error instanceof Unfit ? refused(name, "has a value of another type than its field") : error;
+      throw error instanceof Unfit ? error.within(name) : error;
     }
   }
 }
 
-/** A value of another type than its field. */
-class Unfit extends Error {}
+/** A value that a message cannot hold, and its path from where it was found. */
+class Unfit extends Error {
+  readonly path: string;
 
-function refused(field: string, words: string): AttemptError {
-  return new AttemptError({
-    code: "validation_failed",
-    message: `${field} ${words}`,
-    fields: { [field]: [words] },
-    didNotRun: true,
-    isFinal: true,
-  });
+  constructor(words = "has a value of another type than its field", path = "") {
+    super(words);
+    this.path = path;
+  }
+
+  /** The same, from the outside of a field or an item. */
+  within(place: string): Unfit {
+    const separator = this.path === "" || this.path.startsWith("[") ? "" : ".";
+    return new Unfit(this.message, `${place}${separator}${this.path}`);
+  }
 }
 
 function fieldsOf(schema: DescMessage): FieldWriters {
@@ -92,7 +99,13 @@ function fieldWriter(field: DescField): Write | undefined {
   if (field.fieldKind === "list") {
     return (output, list) => {
       if (!Array.isArray(list)) throw new Unfit();
-      for (const item of list) one(output, item);
+      for (const [index, item] of list.entries()) {
+        try {
+          one(output, item);
+        } catch (error) {
+          throw error instanceof Unfit ? error.within(`[${index}]`) : error;
+        }
+      }
     };
   }
   if (field.fieldKind !== "map") return one;

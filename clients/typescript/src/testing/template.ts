@@ -71,8 +71,8 @@ export async function copyOf(template: string): Promise<string> {
 }
 
 /**
- * A temporary directory that others may enter. PostgreSQL does not run as root, so its own user has to pass, which the
- * cache in root's home does not let in.
+ * A temporary directory that other users may enter: PostgreSQL does not run as root, and its user cannot enter the cache
+ * in root's home.
  */
 function emptyDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "cloakroom-vault-"));

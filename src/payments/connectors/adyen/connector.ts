@@ -86,12 +86,12 @@ async function authorize(
       ? { kind: "unknown", codes }
       : ended(errorOf(body, status), { codes });
   }
-  const standing = paymentStateOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
-  if (standing.kind === "failed" && standing.errorCode === "invalid_operation") {
+  const state = paymentStateOf(body, { intent: request.intent, money: request.money, isAfterApproval: false });
+  if (state.kind === "failed" && state.errorCode === "invalid_operation") {
     // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancelByReference(request.reconciliationId, `${request.idempotencyKey}-x`));
   }
-  return standing;
+  return state;
 }
 
 /** Adyen accepts captures, cancellations and refunds, and reports their end by webhook. */
@@ -139,7 +139,7 @@ async function finishApproval(
       ? payment.providerId !== undefined && textAt(body, "pspReference") === payment.providerId
       : reference === payment.reconciliationId;
   if (!isThis) return { kind: "unknown", codes: { rawCode: "another_payment" } };
-  return { kind: "found", standing: paymentStateOf(body, { ...payment, isAfterApproval: true }) };
+  return { kind: "found", state: paymentStateOf(body, { ...payment, isAfterApproval: true }) };
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {

@@ -60,15 +60,15 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
   const refund = { eventId, payment: { providerId: original } };
   switch (eventCode) {
     case "AUTHORISATION":
-      return [{ eventId, payment, report: { kind: "payment", standing: authorisation(item, own) } }];
+      return [{ eventId, payment, report: { kind: "payment", state: authorisation(item, own) } }];
     case "OFFER_CLOSED":
       return [
-        { eventId, payment, report: { kind: "payment", standing: ended("incomplete_buyer_approval", stated(item)) } },
+        { eventId, payment, report: { kind: "payment", state: ended("incomplete_buyer_approval", stated(item)) } },
       ];
     case "EXPIRE":
       return original === undefined
         ? []
-        : [{ eventId, payment, report: { kind: "payment", standing: lapsed(item, original) } }];
+        : [{ eventId, payment, report: { kind: "payment", state: lapsed(item, original) } }];
     case "CAPTURE":
     case "CAPTURE_FAILED":
       return [{ eventId, payment, report: captureReport(item, own, eventCode === "CAPTURE") }];

@@ -100,8 +100,8 @@ async function capture(
   // An earlier request of ours whose answer was lost did it.
   const found = await lookUpTransaction(requests, context, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
-  const { standing } = found;
-  return standing.kind === "captured" ? { kind: "done", amount: standing.amount, codes: outcome.codes } : outcome;
+  const { state } = found;
+  return state.kind === "captured" ? { kind: "done", amount: state.amount, codes: outcome.codes } : outcome;
 }
 
 /** A void would also reverse a captured payment that is not settled, so this looks up the payment's state first. */
@@ -113,10 +113,10 @@ async function release(
   const found = await lookUpTransaction(requests, context, payment);
   if (found.kind === "unknown") return found;
   if (found.kind !== "found") return { kind: "unknown", codes: { rawCode: "no_such_payment" } };
-  const { standing } = found;
-  if (standing.kind === "voided") return { kind: "done", codes: standing.codes };
-  if (standing.kind !== "authorized") return refused("unexpected_state", standing.codes);
-  return followUp(await ask(context, requests.void(standing.providerId, payment.reconciliationId)));
+  const { state } = found;
+  if (state.kind === "voided") return { kind: "done", codes: state.codes };
+  if (state.kind !== "authorized") return refused("unexpected_state", state.codes);
+  return followUp(await ask(context, requests.void(state.providerId, payment.reconciliationId)));
 }
 
 /** Needs the card's last digits, and first looks for a refund made by an earlier request of ours. */

@@ -59,7 +59,7 @@ export async function lookUpTransaction(
     if (answer.kind === "refused" && answer.code === "E00040") return { kind: "absent" };
     return answer.kind === "ok" ? unknown("unreadable_answer") : { kind: "unknown", codes: answer.codes };
   }
-  return { kind: "found", standing: paymentStateOf(transaction, transId, payment.money.currency) };
+  return { kind: "found", state: paymentStateOf(transaction, transId, payment.money.currency) };
 }
 
 /**

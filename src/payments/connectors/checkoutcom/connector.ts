@@ -137,9 +137,9 @@ async function settled(
   if (requests === undefined || outcome.kind !== "refused" || outcome.errorCode !== "unexpected_state") return outcome;
   const found = await lookUpPayment(requests, context, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
-  const { standing } = found;
-  if (standing.kind !== wanted) return outcome;
-  return { kind: "done", codes: outcome.codes, ...(standing.kind === "captured" ? { amount: standing.amount } : {}) };
+  const { state } = found;
+  if (state.kind !== wanted) return outcome;
+  return { kind: "done", codes: outcome.codes, ...(state.kind === "captured" ? { amount: state.amount } : {}) };
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {

@@ -27,13 +27,13 @@ export async function lookUpPayment(
   if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
   if (reply.status === 404) return { kind: "absent" };
   if (reply.status >= 400) return { kind: "unknown", codes: codesOfError(reply.body, reply.status) };
-  const standing = paymentStateOf(reply.body, payment.intent);
-  const isHeld = standing.kind === "authorized" || standing.kind === "capturing";
-  const actions = isHeld || standing.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
-  if (actions === undefined) return { kind: "found", standing };
+  const state = paymentStateOf(reply.body, payment.intent);
+  const isHeld = state.kind === "authorized" || state.kind === "capturing";
+  const actions = isHeld || state.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
+  if (actions === undefined) return { kind: "found", state };
   const refusals = actions.flatMap(refusalIn);
-  const refunds = standing.kind === "captured" ? { refunds: actions.flatMap(refundIn) } : {};
-  return { kind: "found", standing: afterActions(standing, actions), ...refunds, refusals };
+  const refunds = state.kind === "captured" ? { refunds: actions.flatMap(refundIn) } : {};
+  return { kind: "found", state: afterActions(state, actions), ...refunds, refusals };
 }
 
 /** The id of the payment with our reference; the approved one if there are several. */
@@ -62,11 +62,11 @@ async function actionsOf(
 }
 
 /** A sale whose capture failed is authorized, and stays so. */
-function afterActions(standing: PaymentState, actions: readonly JsonObject[]): PaymentState {
-  if (standing.kind !== "capturing") return standing;
+function afterActions(state: PaymentState, actions: readonly JsonObject[]): PaymentState {
+  if (state.kind !== "capturing") return state;
   const captures = actions.filter((action) => textAt(action, "type") === "Capture");
-  if (captures.length === 0 || captures.some((action) => actionOutcome(action).kind !== "refused")) return standing;
-  const { authorizedAmount, ...known } = standing;
+  if (captures.length === 0 || captures.some((action) => actionOutcome(action).kind !== "refused")) return state;
+  const { authorizedAmount, ...known } = state;
   return { ...known, kind: "authorized", amount: authorizedAmount };
 }
 

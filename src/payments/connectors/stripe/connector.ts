@@ -56,15 +56,15 @@ async function authorize(
   if (reply.kind === "unknown") return reply;
   if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
   if (reply.status >= 400) return refusal(reply, request);
-  const standing = paymentStateOf(reply.body, request.intent);
-  if (standing.kind === "failed" && standing.errorCode === "invalid_operation" && standing.providerId !== undefined) {
+  const state = paymentStateOf(reply.body, request.intent);
+  if (state.kind === "failed" && state.errorCode === "invalid_operation" && state.providerId !== undefined) {
     // The buyer would need something other than a page, so this payment can never be approved.
-    await callJson(context, requests.cancel(standing.providerId, `${request.idempotencyKey}-x`));
+    await callJson(context, requests.cancel(state.providerId, `${request.idempotencyKey}-x`));
   }
   const isAsked = sendsCvc(request);
-  const isApproved = standing.kind === "authorized" || standing.kind === "captured";
-  if (isAsked || !isApproved || standing.codes.cvv !== undefined) return standing;
-  return { ...standing, codes: { ...standing.codes, cvv: "not_provided" } };
+  const isApproved = state.kind === "authorized" || state.kind === "captured";
+  if (isAsked || !isApproved || state.codes.cvv !== undefined) return state;
+  return { ...state, codes: { ...state.codes, cvv: "not_provided" } };
 }
 
 /** The first request with this key is still running, or was a different one: only a look-up shows its end. */
@@ -76,8 +76,8 @@ function isStillRunning({ status, body }: JsonReply & { kind: "json" }): boolean
 function refusal({ status, body }: JsonReply & { kind: "json" }, request: AuthorizationRequest): AuthorizationOutcome {
   const error = objectAt(body, "error");
   const intent = objectAt(error, "payment_intent");
-  const standing = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
-  if (standing?.kind === "declined" || standing?.kind === "failed") return standing;
+  const state = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
+  if (state?.kind === "declined" || state?.kind === "failed") return state;
   return ended(errorOf(error, status), { codes: codesOf(error), providerId: textAt(intent, "id") });
 }
 

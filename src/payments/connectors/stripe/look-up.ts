@@ -31,13 +31,13 @@ export async function lookUpIntent(
   if (reply.kind === "unknown") return reply;
   if (reply.status === 404) return { kind: "absent" };
   if (reply.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
-  const standing = paymentStateOf(reply.body, payment.intent);
-  if (standing.kind !== "captured") return { kind: "found", standing };
+  const state = paymentStateOf(reply.body, payment.intent);
+  if (state.kind !== "captured") return { kind: "found", state };
   const listed = await listRefunds(requests, context, providerId);
-  if (listed === undefined) return { kind: "found", standing };
-  const refundedAmount = listed.isAll ? totalOf(listed.refunds, restOf(reply.body)) : standing.refundedAmount;
+  if (listed === undefined) return { kind: "found", state };
+  const refundedAmount = listed.isAll ? totalOf(listed.refunds, restOf(reply.body)) : state.refundedAmount;
   const refunds = listed.refunds.flatMap(foundRefund);
-  return { kind: "found", standing: { ...standing, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
+  return { kind: "found", state: { ...state, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
 }
 
 /** The id of the intent with our reference. */

@@ -1,7 +1,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import {
   type Application,
   type ApplicationSchema,
@@ -15,9 +15,9 @@ import { Screen } from "../../components/screen.js";
 import { Pairs, Table } from "../../components/table.js";
 import { Name } from "../../components/text.js";
 import { Time } from "../../components/time.js";
-import { leaveGuard } from "../../leave-guard.js";
 import { useSession } from "../../session.js";
 import { useConflictCheck } from "../../use-conflict-check.js";
+import { useLeaveTo } from "../../use-leave-to.js";
 import { draftOf, updateOf } from "./application-draft.js";
 import { ApplicationForm } from "./application-form.js";
 import { ApplicationKeys } from "./application-keys.js";
@@ -120,13 +120,10 @@ function Editor({ application, update, onDone }: EditorProps) {
 }
 
 function DeleteApplication({ application: { id, name } }: { application: Application }) {
-  const [, navigate] = useLocation();
+  const leaveTo = useLeaveTo();
   const { isAllowed, run, ...change } = useChange(ApplicationService.method.deleteApplication);
   if (!isAllowed) return null;
-  const onDeleted = () => {
-    leaveGuard.release();
-    navigate("/applications");
-  };
+  const onDeleted = () => leaveTo("/applications");
   return (
     <Confirm {...change} action="Delete" title="Delete this application?" onConfirm={() => run({ id }, onDeleted)}>
       <p>

@@ -1,17 +1,13 @@
-import { useLocation } from "wouter";
 import { ProxyService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/proxies_pb.js";
 import { useChange } from "../../api/queries.js";
 import { Confirm } from "../../components/confirm.js";
-import { leaveGuard } from "../../leave-guard.js";
+import { useLeaveTo } from "../../use-leave-to.js";
 
 export function DeleteProxy({ id }: { id: string }) {
-  const [, navigate] = useLocation();
+  const leaveTo = useLeaveTo();
   const { isAllowed, run, ...change } = useChange(ProxyService.method.deleteProxy);
   if (!isAllowed) return null;
-  const onDeleted = () => {
-    leaveGuard.release();
-    navigate("/proxies");
-  };
+  const onDeleted = () => leaveTo("/proxies");
   return (
     <Confirm {...change} action="Delete" title="Delete this proxy?" onConfirm={() => run({ id }, onDeleted)}>
       <p>Its key stops working at once.</p>

@@ -1,6 +1,5 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { useLocation } from "wouter";
 import {
   type Proxy as ProxyEntity,
   ProxyService,
@@ -9,14 +8,11 @@ import {
 import { useChange } from "../../api/queries.js";
 import { TextField } from "../../components/field.js";
 import { CodeSample } from "../../components/text.js";
-import { leaveGuard } from "../../leave-guard.js";
-import { useSession } from "../../session.js";
-import { useConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
-import { useUnsaved } from "../../use-unsaved.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type Saving } from "../code/code-form.js";
 import { configurationOf, configurationPatch } from "../code/configuration-field.js";
+import { useSaving } from "../code/use-saving.js";
 import {
   draftOf,
   isEditable,
@@ -31,7 +27,7 @@ import { ProxyTest } from "./proxy-test.js";
 /** Edits a proxy, or a new one, and tries its transforms. Nothing is saved until its person says so. */
 export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
   const [draft, set] = useDraft(draftOf(proxy));
-  const saving = useSave(proxy, draft);
+  const saving = useProxySaving(proxy, draft);
   const code = (label: string, name: "requestCode" | "responseCode", stored: readonly ProxyTransform[]) =>
     isEditable(stored) ? (
       <CodeEditor label={label} value={draft[name]} onChange={set(name)} isReadOnly={!saving.canSave} />
@@ -57,30 +53,16 @@ export function ProxyEditor({ proxy }: { proxy: ProxyEntity | undefined }) {
   );
 }
 
-function useSave(proxy: ProxyEntity | undefined, draft: ProxyDraft): Saving {
-  const [, navigate] = useLocation();
-  const { mayChange } = useSession();
+function useProxySaving(proxy: ProxyEntity | undefined, draft: ProxyDraft): Saving {
   const create = useChange(ProxyService.method.createProxy);
   const update = useChange(ProxyService.method.updateProxy);
   const client = createClient(ProxyService, useTransport());
-  const change = proxy ? update : create;
-  const canSave = change.isAllowed && (proxy === undefined || mayChange(proxy.createdBy));
-  const onSaved = useUnsaved(draft);
-  const check = useConflictCheck(proxy, () => client.getProxy({ id: proxy?.id ?? "" }));
-  const save = () => {
-    if (proxy) {
-      update.run(updateOf(proxy, draft), () => {
-        check.noteSaved();
-        onSaved();
-      });
-      return;
-    }
-    create.run(creationOf(draft), ({ id }) => {
-      leaveGuard.release();
-      navigate(`/proxies?${new URLSearchParams({ id })}`);
-    });
-  };
-  return { save, check, canSave, isPending: change.isPending, problem: change.problem };
+  return useSaving({
+    ...{ stored: proxy, draft, page: "/proxies", change: proxy ? update : create },
+    read: (id) => client.getProxy({ id }),
+    create: (onDone) => create.run(creationOf(draft), onDone),
+    update: (stored, onDone) => update.run(updateOf(stored, draft), onDone),
+  });
 }
 
 function commonOf({ name, destinationUrl, applicationId }: ProxyDraft) {

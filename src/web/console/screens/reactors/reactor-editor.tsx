@@ -1,16 +1,12 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
-import { useLocation } from "wouter";
 import { type Reactor, ReactorService } from "../../../../../clients/typescript/src/proto/cloakroom/v1/reactors_pb.js";
 import { useChange } from "../../api/queries.js";
-import { leaveGuard } from "../../leave-guard.js";
-import { useSession } from "../../session.js";
-import { useConflictCheck } from "../../use-conflict-check.js";
 import { useDraft } from "../../use-draft.js";
-import { useUnsaved } from "../../use-unsaved.js";
 import { CodeEditor } from "../code/code-editor.js";
 import { CodeForm, type CommonDraft, type Saving } from "../code/code-form.js";
 import { configurationOf, configurationPatch } from "../code/configuration-field.js";
+import { useSaving } from "../code/use-saving.js";
 import { ReactorTest } from "./reactor-test.js";
 
 interface ReactorDraft extends CommonDraft {
@@ -29,7 +25,7 @@ export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
     ...{ name: reactor?.name ?? "", code: reactor?.code ?? (reactor ? "" : FIRST_CODE) },
     ...{ applicationId: reactor?.application?.id ?? "", configuration: "" },
   });
-  const saving = useSave(reactor, draft);
+  const saving = useReactorSaving(reactor, draft);
   if (reactor?.formula) {
     return <p className="note">This reactor runs the formula {reactor.formulaDetails?.name ?? reactor.formula.id}.</p>;
   }
@@ -46,36 +42,27 @@ export function ReactorEditor({ reactor }: { reactor: Reactor | undefined }) {
   );
 }
 
-function useSave(reactor: Reactor | undefined, draft: ReactorDraft): Saving {
-  const { name, code, applicationId, configuration } = draft;
-  const [, navigate] = useLocation();
-  const { mayChange } = useSession();
+function useReactorSaving(reactor: Reactor | undefined, draft: ReactorDraft): Saving {
   const create = useChange(ReactorService.method.createReactor);
   const update = useChange(ReactorService.method.updateReactor);
   const client = createClient(ReactorService, useTransport());
-  const change = reactor ? update : create;
-  const canSave = change.isAllowed && (reactor === undefined || mayChange(reactor.createdBy));
-  const application = applicationId === "" ? {} : { application: { id: applicationId } };
-  const onSaved = useUnsaved(draft);
-  const check = useConflictCheck(reactor, () => client.getReactor({ id: reactor?.id ?? "" }));
-  const save = () => {
-    if (!reactor) {
-      create.run({ name, code, ...application, configuration: configurationOf(configuration) }, ({ id }) => {
-        leaveGuard.release();
-        navigate(`/reactors?${new URLSearchParams({ id })}`);
-      });
-      return;
-    }
-    const isConfigured = configuration.trim() !== "";
-    const paths = ["name", "code", "application", ...(isConfigured ? ["configuration"] : [])];
-    const change = {
-      ...{ id: reactor.id, name, code, ...application, updateMask: { paths } },
-      ...(isConfigured ? { configuration: configurationPatch(configuration) } : {}),
-    };
-    update.run(change, () => {
-      check.noteSaved();
-      onSaved();
-    });
+  return useSaving({
+    ...{ stored: reactor, draft, page: "/reactors", change: reactor ? update : create },
+    read: (id) => client.getReactor({ id }),
+    create: (onDone) => create.run({ ...commonOf(draft), configuration: configurationOf(draft.configuration) }, onDone),
+    update: ({ id }, onDone) => update.run({ id, ...updateOf(draft) }, onDone),
+  });
+}
+
+function commonOf({ name, code, applicationId }: ReactorDraft) {
+  return { name, code, ...(applicationId === "" ? {} : { application: { id: applicationId } }) };
+}
+
+function updateOf(draft: ReactorDraft) {
+  const isConfigured = draft.configuration.trim() !== "";
+  const paths = ["name", "code", "application", ...(isConfigured ? ["configuration"] : [])];
+  return {
+    ...{ ...commonOf(draft), updateMask: { paths } },
+    ...(isConfigured ? { configuration: configurationPatch(draft.configuration) } : {}),
   };
-  return { save, check, canSave, isPending: change.isPending, problem: change.problem };
 }

@@ -20,7 +20,7 @@ const BATCH = 500;
  * and its data cannot be opened: the keys that it is sealed under are deleted. {@link removeRows} deletes the rows
  * afterwards.
  */
-export async function removeTenant(tx: Transaction, caller: Caller, vaultKeys: TenantKeys): Promise<void> {
+export async function deleteTenant(tx: Transaction, caller: Caller, vaultKeys: TenantKeys): Promise<void> {
   const actor = actorOf(caller);
   const { audit } = vaultKeys;
   const closing = macOfDeletion(audit, audit.current, { tenantId: tx.tenantId, at: tx.now, by: actor.id });

@@ -4,7 +4,7 @@ import { parseIsoTime } from "../base/iso-time.js";
 import type { LogRow } from "../store/audit/log-listing.js";
 import { type CommandInput, UsageError } from "./command.js";
 
-/** Options of every question about the log. */
+/** Options of every search of the log. */
 export const SEARCH_OPTIONS = {
   tenant: { type: "string" },
   since: { type: "string" },

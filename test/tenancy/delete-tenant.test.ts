@@ -4,8 +4,8 @@ import { newTenantId, type TenantId } from "../../src/base/ids.js";
 import { tenantRemovalJob } from "../../src/jobs/tenant-removal.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
 import { scheduleDue } from "../../src/store/jobs/due.js";
+import { removeRows } from "../../src/tenancy/delete-tenant.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
-import { removeRows } from "../../src/tenancy/remove-tenant.js";
 import { insertSamples, tenantTables } from "../store/support/samples.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
 
