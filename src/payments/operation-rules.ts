@@ -3,7 +3,7 @@ import type { Payment } from "./payment.js";
 import { wrongState } from "./payment-access.js";
 import { amountClaimed, type Refund } from "./refund.js";
 
-/** Every look at a payment reads its refunds. */
+/** Each change and look-up of a payment reads all of its refunds. */
 export const MAX_REFUNDS = 1_000;
 
 type Amounts = Pick<Payment, "status" | "authorizedAmount" | "capturedAmount" | "refundedAmount">;
