@@ -13,7 +13,7 @@ export function readPublicUrl(text: string | undefined): string | undefined {
   const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
   // Also an empty query or fragment: paths are appended to the text.
   if (isWeb && url.username === "" && url.password === "" && !/[?#\s]/.test(text)) return text.replace(/\/+$/, "");
-  // What stands before an @ may be a password.
+  // The part before an @ may be a password.
   const found = text.includes("@") ? "" : `; it is "${text}"`;
   throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com${found}.`);
 }
