@@ -13,7 +13,7 @@ const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 2;
 
 /** What a generated method passes on. */
-type Request = readonly [
+export type Request = readonly [
   method: string,
   effect: Effect,
   /** Completes the answer, or each item of a list. */
@@ -40,34 +40,30 @@ export class Calls {
     if (typeof options.apiKey === "string") checkKey(options.apiKey);
   }
 
-  close(): Promise<void> {
-    return this.transport.close();
-  }
-
   /** A call whose answer is one message. */
   one<T>(...request: Request): Call<T> {
-    return callOf(this.#respond<T>(request, completed));
+    return callOf(this.respond<T>(request, completed));
   }
 
   /** A call that answers nothing. */
   nothing(...request: Request): Call<void> {
-    return callOf(this.#respond(request, () => {}));
+    return callOf(this.respond(request, () => {}));
   }
 
   /** A call whose answer is a list in one piece. */
   items<T>(...request: Request): Call<readonly T[]> {
-    return callOf(this.#respond<readonly T[]>(request, itemsOf));
+    return callOf(this.respond<readonly T[]>(request, itemsOf));
   }
 
   /** A call whose answer is one value. */
   value<T>(...request: Request): Call<T> {
-    return callOf(this.#respond<T>(request, (message) => completed(fieldOf(message, "value"))));
+    return callOf(this.respond<T>(request, (message) => completed(fieldOf(message, "value"))));
   }
 
   /** A list in pages. */
   pages<T>(...[method, effect, shape, input, ...rest]: Request): List<T> {
     const load = async (place: object): Promise<Page<T>> => {
-      const { data } = await this.#respond(
+      const { data } = await this.respond(
         [method, effect, shape, { ...input, ...place }, ...rest],
         (message) => message,
       );
@@ -84,7 +80,7 @@ export class Calls {
   }
 
   /** Makes a call. `read` takes what the caller gets from the answer. */
-  async #respond<T>(
+  protected async respond<T>(
     [method, effect, shape, input = {}, options = {}, special = "", isPatch = false]: Request,
     read: (message: unknown, shape: Shape | undefined) => T,
   ): Promise<ResponseOf<T>> {
@@ -113,14 +109,19 @@ export class Calls {
         if (deadline.ended || wait === undefined || wait >= deadline.leftMs) throw outcome;
         const ms = Math.round(wait);
         this.#options.logger?.info?.("call is sent again", { method, attempt, code: failure.code, ms });
-        await deadline.sleep(wait);
-        if (deadline.ended) throw outcome;
+        if (!(await this.sleep(deadline, wait))) throw outcome;
       }
     } catch (thrown) {
       throw new CloakroomError(failureOf(thrown, deadline), { method, attempts: attempt, idempotencyKey });
     } finally {
       deadline.end();
     }
+  }
+
+  /** Waits before a call is sent again. False where it must not be. */
+  protected async sleep(deadline: Deadline, ms: number): Promise<boolean> {
+    await deadline.sleep(ms);
+    return !deadline.ended;
   }
 
   /** Sends a call once, through the interceptors. */
@@ -208,6 +209,8 @@ export function failureOf(thrown: unknown, deadline: Deadline): Failure {
 
 /** A UUID of its own for each call. Pages without TLS have no `randomUUID`. */
 function randomKey(): string {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return (
+    crypto.randomUUID?.() ??
+    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
+  );
 }

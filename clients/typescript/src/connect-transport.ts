@@ -26,11 +26,10 @@ export class ConnectTransport implements Transport {
     let response: Response;
     let text: string;
     try {
-      const body = JSON.stringify(message);
       response = await this.#fetch(`${this.#base}${method}`, {
         method: "POST",
         headers: sent,
-        body,
+        body: JSON.stringify(message),
         signal: end.signal,
         redirect: "error",
       });
@@ -45,8 +44,6 @@ export class ConnectTransport implements Transport {
     if (isFields(answer) && typeof answer.code === "string") throw refusal({ ...readError(answer), headers: received });
     throw foreignAnswer(response.status, type, received);
   }
-
-  async close(): Promise<void> {}
 }
 
 /** Reads an error of Connect. The server always sends `debug` in the details, so no protobuf decoder is needed. */

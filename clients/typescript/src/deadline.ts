@@ -77,5 +77,6 @@ export class Deadline implements CallEnd {
  * @throws {CloakroomError} for any other number.
  */
 export function checkTimeout(timeout: number): void {
-  if (!(timeout >= 0 && timeout < 2 ** 31)) throw misuse("timeout must be 0 (no limit) to 2147483647 ms.");
+  if (!(Math.abs(timeout) === timeout && timeout < 2 ** 31))
+    throw misuse("timeout must be 0 (no limit) to 2147483647 ms.");
 }

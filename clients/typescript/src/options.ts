@@ -86,8 +86,8 @@ export function checkedBaseUrl(text: string | undefined, allowInsecure = false):
 /** @throws {CloakroomError} for the key of a back end in a browser. */
 export function refuseSecretKey(key: string): void {
   const [, kind] = SECRET_KEY.exec(key) ?? [];
-  if (kind === undefined) return;
-  throw misuse(`A ${kind} key must not be in a browser, where anyone can read it. Use a public or session key.`);
+  if (kind)
+    throw misuse(`A ${kind} key must not be in a browser, where anyone can read it. Use a public or session key.`);
 }
 
 /** A mistake in the program, not in a call's input. */

@@ -44,14 +44,11 @@ export class Retries {
     const { retryAfter } = failure;
     if (retryAfter !== undefined && retryAfter > MAX_RETRY_AFTER_S) return undefined;
     // A lost connection fails all calls on it at once and says nothing of the server's load.
-    if (failure.code !== "connection_failed" && !this.#spend()) return undefined;
+    if (failure.code !== "connection_failed") {
+      if (this.#budget < 1) return undefined;
+      this.#budget -= 1;
+    }
     const most = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
     return retryAfter === undefined ? Math.random() * most : retryAfter * 1_000;
-  }
-
-  #spend(): boolean {
-    if (this.#budget < 1) return false;
-    this.#budget -= 1;
-    return true;
   }
 }

@@ -40,8 +40,6 @@ export interface Transport {
    * @throws {AttemptError} for any end but the caller's and the one that the server says is good.
    */
   open?(attempt: Attempt): AsyncGenerator<unknown, void>;
-  /** Lets calls under way end and closes connections. */
-  close(): Promise<void>;
 }
 
 export const PACKAGE = "cloakroom.v1";

@@ -110,7 +110,10 @@ describe("options", () => {
     expect(() => new Cloakroom(options)).toThrow(words);
   });
 
-  it.each([Number.NaN, -1, 2 ** 31, Number.POSITIVE_INFINITY])(
+  /** As programs in JavaScript may pass it. */
+  const text: number = JSON.parse('"5000"');
+
+  it.each([Number.NaN, -1, 2 ** 31, Number.POSITIVE_INFINITY, text])(
     "reject a call with a timeout of %s",
     async (timeout) => {
       await using gate = await silent();

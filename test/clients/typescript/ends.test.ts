@@ -2,8 +2,9 @@ import { once } from "node:events";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterEach, describe, expect, inject, it, vi } from "vitest";
-import { Cloakroom } from "../../../clients/typescript/src/node.js";
+import { Cloakroom, type Interceptor } from "../../../clients/typescript/src/node.js";
 import { FollowLogsResponseSchema } from "../../../gen/cloakroom/v1/logs_pb.js";
+import { newTenant } from "../../support/tenant.js";
 import { errorOf } from "./support/error-of.js";
 import { type Gate, http1, http2, silent } from "./support/gates.js";
 
@@ -241,6 +242,99 @@ describe.each(HELD)("a client that closes while a call is under way over %s", (t
     await client.close();
     answers[0]?.();
     expect((await call).attempts).toBe(1);
+  });
+});
+
+/** Servers that are not available, and say for how long. */
+const FAILING = [
+  [
+    "grpc",
+    (onAttempt: () => void, seconds: () => string) =>
+      http2((stream) => {
+        onAttempt();
+        stream.respond({ ":status": 503, "retry-after": seconds() }, { endStream: true });
+      }),
+  ],
+  [
+    "connect",
+    (onAttempt: () => void, seconds: () => string) =>
+      http1((_, response) => {
+        onAttempt();
+        response.writeHead(503, { "retry-after": seconds() }).end();
+      }),
+  ],
+] as const;
+
+describe.each(FAILING)("a client that closes during the pause before a retry over %s", (transport, start) => {
+  it("waits for the retries of the call, and refuses further calls", async () => {
+    let attempts = 0;
+    await using gate = await start(
+      () => (attempts += 1),
+      () => "1",
+    );
+    const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 2 });
+    const call = errorOf(client.tokens.get("x"));
+    await expect.poll(() => attempts).toBe(1);
+    const closing = client.close();
+    expect(await errorOf(client.tokens.get("x"))).toMatchObject({ message: "The client is closed.", attempts: 0 });
+    expect(attempts).toBe(1);
+    await closing;
+    expect(attempts).toBe(3);
+    expect(await call).toMatchObject({ code: "unavailable", status: 503, attempts: 3 });
+  });
+
+  it("ends the pause after five seconds, with the failure of the last attempt", async () => {
+    let attempts = 0;
+    await using gate = await start(
+      () => (attempts += 1),
+      () => "60",
+    );
+    let repeats = 0;
+    const logger = { info: () => (repeats += 1) };
+    await using client = new Cloakroom({
+      ...{ baseUrl: `http://${gate.host}`, apiKey: "key", transport, timeout: 0, logger },
+    });
+    const call = errorOf(client.tokens.get("x"));
+    // Its pause has begun.
+    await expect.poll(() => repeats).toBe(1);
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const closing = client.close();
+    const second = client.close();
+    vi.advanceTimersByTime(5_000);
+    await Promise.all([closing, second]);
+    expect(await call).toMatchObject({ code: "unavailable", status: 503, attempts: 1 });
+    expect(attempts).toBe(1);
+  });
+});
+
+describe.each(["grpc", "connect"] as const)("a client that closes right after its calls over %s", (transport) => {
+  it("waits for calls that are not sent yet", async () => {
+    const tenant = await newTenant();
+    const { key } = await tenant.backEnd();
+    const apiKey = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return key;
+    };
+    let answered = 0;
+    const count: Interceptor = async (_, next) => {
+      const response = await next();
+      answered += 1;
+      return response;
+    };
+    const client = new Cloakroom({ baseUrl: tenant.url, apiKey, transport, interceptors: [count] });
+    const created = client.tokens.create({ type: "token", data: "x" });
+    const listed = client.tokens.list();
+    await client.close();
+    expect(answered).toBe(2);
+    expect((await created).type).toBe("token");
+    expect(await listed).toMatchObject({ data: expect.any(Array) });
+    const closed = { code: "connection_failed", message: "The client is closed.", attempts: 0 };
+    expect(await errorOf(client.tokens.create({ type: "token", data: "x" }, { idempotencyKey: "own" }))).toMatchObject({
+      ...closed,
+      idempotencyKey: "own",
+    });
+    expect(await errorOf(client.tokens.list())).toMatchObject(closed);
+    await client.close();
   });
 });
 

@@ -50,6 +50,44 @@ it("takes a TLS connection that breaks within an answer for a lost one, and send
   });
 });
 
+/** A client over Connect whose connection ends with an error of this code, and no answer. */
+function failingClient(code: string): Cloakroom {
+  const fetcher = () => Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(), { code }) }));
+  const options = { baseUrl: "https://127.0.0.1", apiKey: "key", transport: "connect", maxRetries: 1 } as const;
+  return new Cloakroom({ ...options, fetch: fetcher });
+}
+
+it.each([
+  "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC",
+  "ERR_SSL_SSL/TLS_ALERT_BAD_RECORD_MAC",
+  "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
+  "ERR_SSL_UNEXPECTED_MESSAGE",
+  "ERR_TLS_RENEGOTIATION_DISABLED",
+  "EPROTO",
+])("takes %s, which may follow a request, for a lost connection", async (code) => {
+  await using client = failingClient(code);
+  const read = await errorOf(client.tokens.get("x"));
+  expect(read).toMatchObject({ message: expect.stringContaining("connection was lost"), attempts: 2 });
+  expect(read.message).not.toContain("http://");
+  // It may have run.
+  expect(await errorOf(client.proxies.invoke({ proxyKey: "x", method: "POST" }))).toMatchObject({ attempts: 1 });
+});
+
+it.each([
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "begin baseUrl with http://"],
+  ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "begin baseUrl with http://"],
+  ["ERR_SSL_UNSUPPORTED_PROTOCOL", "The TLS handshake with https://127.0.0.1 failed (ERR_SSL_UNSUPPORTED_PROTOCOL)."],
+  ["ERR_SSL_NO_PROTOCOLS_AVAILABLE", "The TLS handshake"],
+  ["CERT_HAS_EXPIRED", "is not trusted (CERT_HAS_EXPIRED)"],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "is not trusted"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "is not trusted"],
+])("takes %s, which only a handshake gives, for final", async (code, words) => {
+  await using client = failingClient(code);
+  expect(await errorOf(client.tokens.get("x"))).toMatchObject({
+    ...{ code: "connection_failed", message: expect.stringContaining(words), attempts: 1 },
+  });
+});
+
 async function listening(server: Server) {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

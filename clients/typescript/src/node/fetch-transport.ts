@@ -1,4 +1,4 @@
-import { StreamingConnectTransport } from "../connect-streams.js";
+import { StreamingConnectTransport } from "./connect-streams.js";
 import { codeOf, connectFailure, isHandshakeFailure } from "./connection-errors.js";
 
 /** Calls over Connect and Node's fetch, whose errors have those of the socket as their cause. */

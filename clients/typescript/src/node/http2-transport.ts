@@ -1,10 +1,10 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { foreignAnswer } from "../answer-errors.js";
-import { CallsUnderWay } from "../calls-under-way.js";
 import { Envelopes } from "../envelopes.js";
 import { AttemptError, closedClient, invalidInput } from "../errors.js";
 import type { TlsOptions } from "../options.js";
-import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "../transport.js";
+import { type Attempt, type AttemptAnswer, PACKAGE } from "../transport.js";
+import type { ClosableTransport } from "./closable-calls.js";
 import { decodeMessage, encodeMessage } from "./codecs.js";
 import { Connection } from "./connection.js";
 import { codeOf, lostCall } from "./connection-errors.js";
@@ -18,16 +18,14 @@ const OWN_HEADERS = /^(:|te$|content-type$|grpc-)/;
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 
 /** Calls over gRPC on one HTTP/2 connection. */
-export class Http2Transport implements Transport {
+export class Http2Transport implements ClosableTransport {
   readonly #connection: Connection;
   readonly #slots = new Slots(MAX_STREAMS);
   /** Streams that have no end of their own. */
   readonly #open = new Set<ClientHttp2Stream>();
   readonly #prefix: string;
   readonly #userAgent: string;
-  /** Also those in the queue, and none of the streams. */
-  readonly #calls = new CallsUnderWay();
-  #isClosed = false;
+  #takesStreams = true;
 
   constructor(baseUrl: URL, tls: TlsOptions, userAgent: string) {
     this.#connection = new Connection(baseUrl, tls, (streams) => {
@@ -39,26 +37,20 @@ export class Http2Transport implements Transport {
 
   async send(attempt: Attempt): Promise<AttemptAnswer> {
     const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
-    if (this.#isClosed) throw closedClient();
     if (attempt.end.ended) throw ended();
-    this.#calls.begin();
+    if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     try {
-      if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
-      try {
-        // Most calls find a connection. They skip a turn of the event loop.
-        const session = this.#connection.ready ?? (await this.#connected(attempt));
-        return await this.#receive(this.#request(session, attempt, body), attempt);
-      } finally {
-        this.#leaveSlot();
-      }
+      // Most calls find a connection. They skip a turn of the event loop.
+      const session = this.#connection.ready ?? (await this.#connected(attempt));
+      return await this.#receive(this.#request(session, attempt, body), attempt);
     } finally {
-      this.#calls.end();
+      this.#leaveSlot();
     }
   }
 
   async *open(attempt: Attempt): AsyncGenerator<unknown, void> {
     const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
-    if (this.#isClosed) throw closedClient();
+    if (!this.#takesStreams) throw closedClient();
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
     let stream: ClientHttp2Stream | undefined;
     const cancel = () => stream?.close(NGHTTP2_CANCEL);
@@ -69,7 +61,7 @@ export class Http2Transport implements Transport {
       this.#open.add(stream);
       yield* messagesOf(stream, attempt.method, () => this.#connection.noteActivity());
     } catch (error) {
-      throw this.#isClosed ? closedClient() : error;
+      throw this.#takesStreams ? error : closedClient();
     } finally {
       off();
       // Without a reset the server would keep its part open until it fails to write.
@@ -79,11 +71,13 @@ export class Http2Transport implements Transport {
     }
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  endStreams(): void {
+    this.#takesStreams = false;
     // A stream may be held by a reader that takes no message. It is not waited for.
     for (const stream of this.#open) stream.close(NGHTTP2_CANCEL);
-    await this.#calls.settle();
+  }
+
+  close(): void {
     this.#connection.destroy();
   }
 

@@ -1,20 +1,20 @@
-import { foreignAnswer, refusal } from "./answer-errors.js";
-import { CallsUnderWay } from "./calls-under-way.js";
-import { ConnectTransport, lost, parse, readError } from "./connect-transport.js";
-import { Envelopes } from "./envelopes.js";
-import { AttemptError, closedClient } from "./errors.js";
-import { isFields } from "./shape.js";
-import { type Attempt, type AttemptAnswer, PACKAGE } from "./transport.js";
+import { foreignAnswer, refusal } from "../answer-errors.js";
+import { ConnectTransport, lost, parse, readError } from "../connect-transport.js";
+import { Envelopes } from "../envelopes.js";
+import { AttemptError, closedClient } from "../errors.js";
+import { isFields } from "../shape.js";
+import { type Attempt, type AttemptAnswer, PACKAGE } from "../transport.js";
+import type { ClosableTransport } from "./closable-calls.js";
 
 /** Set in the last envelope of a stream, which has the status. */
 const END = 2;
 
 /** Calls over Connect, with streams: the thin entry has none. */
-export class StreamingConnectTransport extends ConnectTransport {
+export class StreamingConnectTransport extends ConnectTransport implements ClosableTransport {
   readonly #address: string;
   readonly #fetch: typeof fetch;
   readonly #open = new Set<AbortController>();
-  readonly #calls = new CallsUnderWay();
+  #takesStreams = true;
   #isClosed = false;
 
   constructor(baseUrl: URL, fetcher: typeof fetch = (input, init) => fetch(input, init)) {
@@ -25,16 +25,11 @@ export class StreamingConnectTransport extends ConnectTransport {
 
   override async send(attempt: Attempt): Promise<AttemptAnswer> {
     if (this.#isClosed) throw closedClient();
-    this.#calls.begin();
-    try {
-      return await super.send(attempt);
-    } finally {
-      this.#calls.end();
-    }
+    return super.send(attempt);
   }
 
   async *open({ method, message, headers, end }: Attempt): AsyncGenerator<unknown, void> {
-    if (this.#isClosed) throw closedClient();
+    if (!this.#takesStreams) throw closedClient();
     const sent = { ...headers, "content-type": "application/connect+json", "connect-protocol-version": "1" };
     const controller = new AbortController();
     const off = end.onEnd(() => controller.abort());
@@ -51,7 +46,7 @@ export class StreamingConnectTransport extends ConnectTransport {
       }
       yield* messagesIn(response.body, received);
     } catch (error) {
-      if (this.#isClosed) throw closedClient();
+      if (!this.#takesStreams) throw closedClient();
       throw lost(error);
     } finally {
       off();
@@ -60,11 +55,13 @@ export class StreamingConnectTransport extends ConnectTransport {
     }
   }
 
-  /** Ends streams, and waits for calls. */
-  override async close(): Promise<void> {
-    this.#isClosed = true;
+  endStreams(): void {
+    this.#takesStreams = false;
     for (const controller of this.#open) controller.abort();
-    await this.#calls.settle();
+  }
+
+  close(): void {
+    this.#isClosed = true;
   }
 }
 

@@ -4,7 +4,6 @@ const CLOSE_TIMEOUT_MS = 5_000;
 export class CallsUnderWay {
   #count = 0;
   #onLast: (() => void) | undefined;
-  #waiting: Promise<void> | undefined;
 
   begin(): void {
     this.#count += 1;
@@ -15,17 +14,16 @@ export class CallsUnderWay {
     if (this.#count === 0) this.#onLast?.();
   }
 
-  /** Waits until all calls have ended, for five seconds at most. May be called again. */
+  /** Waits until all calls have ended, for five seconds at most. */
   async settle(): Promise<void> {
     if (this.#count === 0) return;
-    // The timer keeps the program running: one that awaits this would otherwise end in the middle.
-    this.#waiting ??= new Promise((resolve) => {
+    await new Promise<void>((resolve) => {
+      // The timer keeps the program running: one that awaits this would otherwise end in the middle.
       const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
       this.#onLast = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-    await this.#waiting;
   }
 }
