@@ -78,7 +78,7 @@ export const updateTenantRow = boundWrite<TenantChange>({
  * Increments the revision that requests are authorized under. Part of every change to keys, applications, rules,
  * settings or state: earlier authorizations fail once it commits.
  */
-export const raiseAuthRevision = boundWrite<TenantId>({
+export const incrementAuthRevision = boundWrite<TenantId>({
   table: "tenants",
   isAtCommit: true,
   sql: "update tenants set auth_revision = auth_revision + 1 where tenant_id = :tenant",
@@ -87,7 +87,7 @@ export const raiseAuthRevision = boundWrite<TenantId>({
   combine: (inputs) => inputs.slice(0, 1),
 });
 
-export interface TenantEnd {
+export interface TenantDeletionMark {
   readonly modified_by: Uuid;
   /** Proves later that the vault deleted the tenant itself. */
   readonly closing_mac: Buffer;
@@ -97,7 +97,7 @@ export interface TenantEnd {
  * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
  * tenant was active.
  */
-export const markTenantDeleted = defineHasRow<TenantEnd>(
+export const markTenantDeleted = defineHasRow<TenantDeletionMark>(
   "write",
   "tenants",
   (sql, tenantId, { modified_by, closing_mac }, at) => sql`
