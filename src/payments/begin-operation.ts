@@ -10,7 +10,7 @@ import { accountFingerprint, withAccountSentTo } from "./account-fingerprint.js"
 import { beginAttempt, beginRefundAttempt } from "./apply.js";
 import { type Connection, connectionOf } from "./connection.js";
 import { SENDING_LEASE_MS } from "./create-payment.js";
-import { amountToCapture, amountToRefund, requireVoidable } from "./operation-rules.js";
+import { amountToCapture, amountToRefund, requireRefundable, requireVoidable } from "./operation-rules.js";
 import { type Payment, paymentRowOf } from "./payment.js";
 import { busy, findPaymentToChange, type PaymentRight, wrongState } from "./payment-access.js";
 import type { PaymentCall } from "./payment-call.js";
@@ -51,6 +51,7 @@ export async function beginRefund(
   const begun = await begin(call, id, "token:use", async (payment) => {
     // Read after the payment is locked, because refunds are written under that lock.
     const rows = await tx.query(listRefundRows, id);
+    requireRefundable(payment, rows.length);
     const refunds = rows.map((row) => openRefund(keys, tx.tenantId, row));
     const amount = amountToRefund(payment, refunds, wanted);
     return beginRefundAttempt(payment, amount, tx.now.getTime());

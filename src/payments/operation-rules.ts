@@ -36,15 +36,21 @@ export function requireVoidable(payment: Amounts): void {
 }
 
 /**
+ * @param refunds the number of the payment's refunds, whatever their status.
+ * @throws {Fault} wrong_state unless money was captured and another refund may be stored.
+ */
+export function requireRefundable(payment: Amounts, refunds: number): void {
+  if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
+  if (refunds < MAX_REFUNDS) return;
+  throw wrongState(payment, `it has ${refunds} refunds, and may have at most ${MAX_REFUNDS}.`);
+}
+
+/**
  * The amount of a refund. Default: everything that is not refunded yet.
  * @param refunds of the payment, whatever their status.
  * @throws {Fault} wrong_state, or validation_failed naming the amount.
  */
 export function amountToRefund(payment: Amounts, refunds: readonly Refund[], wanted: number | undefined): number {
-  if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
-  if (refunds.length >= MAX_REFUNDS) {
-    throw wrongState(payment, `it has ${refunds.length} refunds, and may have at most ${MAX_REFUNDS}.`);
-  }
   const left = payment.capturedAmount - Math.max(amountClaimed(refunds), payment.refundedAmount);
   if (left <= 0) throw wrongState(payment, "all of it was refunded already.");
   const amount = wanted ?? left;

@@ -13,7 +13,9 @@ export function readPublicUrl(text: string | undefined): string | undefined {
   const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
   // Also an empty query or fragment: paths are appended to the text.
   if (isWeb && url.username === "" && url.password === "" && !/[?#\s]/.test(text)) return text.replace(/\/+$/, "");
-  throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com; it is "${text}".`);
+  // The part before an @ may be a password.
+  const found = text.includes("@") ? "" : `; it is "${text}"`;
+  throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com${found}.`);
 }
 
 /** Origins whose pages may call the API; `*` for all. */

@@ -75,6 +75,7 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
       "https://vault.example.com/?",
       "https://vault.example.com/#",
       "https://operator@vault.example.com",
+      "https://operator:s3cr3t@vault.example.com",
       " https://vault.example.com",
     ],
   },

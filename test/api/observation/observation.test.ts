@@ -32,7 +32,7 @@ describe("the cause of a failure", () => {
   });
 
   it("is the class and location of any other error", () => {
-    const error = thrown(() => expandUuid(Object(Symbol("no text"))));
+    const error = thrown(() => expandUuid(Object.assign(Object(Symbol("no text")), { length: 22 })));
     expect(causeFor(error)).toMatch(/^TypeError at src\/base\/[a-z-]+\.ts:\d+:\d+$/);
   });
 
