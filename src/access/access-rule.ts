@@ -180,14 +180,17 @@ export function writeRule(rule: AccessRule): JsonObject {
 
 /**
  * Reads a stored rule as a draft, which must be checked again.
- * @throws {Error} for a condition that this release does not know: without it the rule would cover more tokens.
+ * @throws {Error} for a form or a condition that this release does not know: without it the rules would allow more.
  */
-export function readRule(stored: JsonObject): AccessRuleDraft {
+export function readRule(stored: Json): AccessRuleDraft {
+  if (!isJsonObject(stored)) throw new Error("an access rule of an unknown form is stored");
+  const { conditions = [] } = stored;
+  if (!Array.isArray(conditions)) throw new Error("an access rule with unknown conditions is stored");
   return {
     description: textOf(stored.description),
     priority: typeof stored.priority === "number" ? stored.priority : 0,
     container: textOf(stored.container),
-    conditions: listOf(stored.conditions).map(readCondition),
+    conditions: conditions.map(readCondition),
     transform: textOf(stored.transform),
     permissions: listOf(stored.permissions).flatMap((item) => textOf(item) ?? []),
     requiresReason: stored.requires_reason === true,

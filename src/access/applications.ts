@@ -21,7 +21,7 @@ import {
   updateApplicationRow,
 } from "../store/access/applications.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { parseRights, requireRulesSize } from "./access-rule.js";
 import { parseAllowedOrigins } from "./allowed-origins.js";
@@ -106,7 +106,7 @@ export async function updateApplication(
   const rights = namedRights(found.type, { allowedOrigins: found.allowedOrigins, ...draft });
   requireGrantable(caller, found.type, rights);
   const actor = actorOf(caller);
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   tx.enqueue(updateApplicationRow, { id, ...rightsColumns(keys, tx.tenantId, found, rights), modified_by: actor.id });
   writeLog(tx, logEntry(actor, "application", id, "update"));
   return { ...found, ...rights, modifiedBy: actor.id, modifiedAt: tx.now };
@@ -117,7 +117,7 @@ export async function deleteApplication(tx: Transaction, caller: Caller, id: Uui
   const row = await tx.query(readApplication, id);
   if (!row) throw notFound("application");
   requireOwn(caller, row.created_by);
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationRow, id))) throw notFound("application");
   writeLog(tx, logEntry(actorOf(caller), "application", id, "delete"));
 }
@@ -166,7 +166,7 @@ export async function regenerateKey(
     const text = `The application has ${found.keys.length} keys; this works with exactly one. Create and delete keys instead.`;
     throw new Fault("unprocessable", text);
   }
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, { applicationId: id, id: only.id }))) {
     throw new Fault("conflict", "Another request has replaced or deleted the key meanwhile.");
   }
@@ -212,7 +212,7 @@ export async function deleteKey(
   const row = await tx.query(readApplicationKey, place);
   if (!row) throw notFound("application key");
   requireOwn(caller, row.created_by);
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteApplicationKey, place))) throw notFound("application key");
   writeLog(tx, logEntry(actorOf(caller), "application_key", place.id, "delete"));
 }

@@ -145,13 +145,13 @@ function requireUnsealed(keys: TenantKeys, missing: string): void {
 }
 
 function storedRights(holder: ApplicationType | "session", { permissions, rules }: JsonObject): AccessRights {
-  const drafts = Array.isArray(rules) ? rules.filter(isJsonObject).map(readRule) : [];
+  const drafts = Array.isArray(rules) ? rules.map(readRule) : [];
   return parseRights(holder, Array.isArray(permissions) ? permissions.map(String) : [], drafts);
 }
 
 function objectIn(plaintext: Buffer): JsonObject {
   const stored: Json = JSON.parse(plaintext.toString());
-  if (!isJsonObject(stored)) throw new Error("sealed rights are no object");
+  if (!isJsonObject(stored)) throw new Error("sealed rights are not an object");
   return stored;
 }
 

@@ -1,4 +1,4 @@
-import { protectAnswer } from "./browser/answer-headers.js";
+import { setSecurityHeaders } from "./browser/answer-headers.js";
 import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import type { Cors } from "./cors.js";
 import { traceOf } from "./observation/trace.js";
@@ -15,7 +15,7 @@ export function prepareResponse(cors: Cors, request: ArrivedRequest, response: O
   // Responses may contain stored values, which no cache may keep. Routes and destinations override this for their own
   // answers.
   response.setHeader("cache-control", "no-store");
-  protectAnswer(response);
+  setSecurityHeaders(response);
   cors.allow(request, response);
   return traceId;
 }

@@ -11,7 +11,7 @@ import { sealedUntil } from "./seal-log.js";
 /** Rows read at a time. */
 const PAGE = 500;
 
-/** The answer to a question about one tenant's log. */
+/** The rows that a search of one tenant's log found. */
 export interface LogQueryResult {
   /** Newest first. */
   readonly rows: readonly LogRow[];
@@ -43,7 +43,7 @@ export interface LogSearch {
   readonly isWanted: (row: LogRow) => boolean;
   /** Rows at most. */
   readonly limit: number;
-  /** Fixed words for the log's own row about the question. */
+  /** Fixed words for the log's own row about the search. */
   readonly remark: string;
 }
 
@@ -54,9 +54,8 @@ export interface LogSearch {
 export async function searchLog(
   { database, keyring }: LogSearchParts,
   tenantId: TenantId,
-  question: LogSearch,
+  { filter, isWanted, limit, remark }: LogSearch,
 ): Promise<LogQueryResult> {
-  const { filter, isWanted, limit, remark } = question;
   const keys = await keyring.of(tenantId);
   const coverage = await database.bulk.run(tenantId, "unguarded", async (tx): Promise<LogCoverage> => {
     const { last, head, isWhole } = await readChain(tx, keys);

@@ -5,7 +5,7 @@ import { addressForPeople } from "../people/relying-party.js";
 import { createOperatorLink } from "../people/sign-in-link.js";
 import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import type { RunningServer } from "../server/running-server.js";
-import { PROCESS_ENDS_MS } from "../server/shutdown.js";
+import { SHUTDOWN_TIMEOUT_MS } from "../server/shutdown.js";
 import { type ProvisionedTenant, provisionTenant } from "../tenancy/provision.js";
 import { StoppedBeforeUnseal } from "../vault/unsealing.js";
 import type { Command } from "./command.js";
@@ -27,8 +27,8 @@ export const serve: Command = {
     let waitingFor: RunningServer["waitingFor"] = () => ["its start"];
     void signal.then(() => {
       stopping.abort();
-      exitIn(PROCESS_ENDS_MS, () => {
-        say(`Exiting after ${PROCESS_ENDS_MS / 1_000} s; still waiting for: ${waitingFor().join(", ")}.`);
+      exitIn(SHUTDOWN_TIMEOUT_MS, () => {
+        say(`Exiting after ${SHUTDOWN_TIMEOUT_MS / 1_000} s; still waiting for: ${waitingFor().join(", ")}.`);
         process.exitCode = 1;
       });
     });

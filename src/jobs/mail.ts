@@ -1,9 +1,10 @@
 import { type Clock, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, deleteDueMinute } from "../store/jobs/due.js";
+import type { DueMinute } from "../store/jobs/due.js";
 import { hasMessagesDue } from "../store/jobs/outbox.js";
 import type { Outbox } from "../tenancy/outbox.js";
+import { forgetFinished } from "./finished-minute.js";
 import type { Job } from "./schedule.js";
 
 const INTERVAL_MS = 1_000;
@@ -46,7 +47,9 @@ export function mailJob(parts: MailParts): Job {
           return;
         for (const minute of due) {
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
-          await forgetFinished(database, minute).catch((error: unknown) => tell(minute.tenantId, "database", error));
+          await forgetFinished(database, minute, hasMessagesDue).catch((error: unknown) =>
+            tell(minute.tenantId, "database", error),
+          );
         }
       } while (due.length > 0 && !signal.aborted);
     },
@@ -94,12 +97,4 @@ function onceEach(onTrouble: MailParts["onTrouble"]): MailParts["onTrouble"] {
     told.add(one);
     onTrouble(tenantId, reason, error);
   };
-}
-
-/** A minute stays while it has an unsent message, because the replica that leased the message may be gone tomorrow. */
-async function forgetFinished(database: Database, { tenantId, kind, minute }: DueMinute): Promise<void> {
-  await database.bulk.run(tenantId, "unguarded", async (tx) => {
-    const isPending = await tx.query(hasMessagesDue, new Date(minute.getTime() + MINUTE_MS));
-    if (!isPending) tx.enqueue(deleteDueMinute, { kind, minute });
-  });
 }

@@ -1,8 +1,9 @@
 import { type Clock, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
-import { type DueMinute, deleteDueMinute, type StartedKind } from "../store/jobs/due.js";
+import type { DueMinute, StartedKind } from "../store/jobs/due.js";
 import type { Statement } from "../store/statements/statement.js";
+import { forgetFinished } from "./finished-minute.js";
 import type { Job } from "./schedule.js";
 
 /** The replica that took the request starts its work. This job finds the rest: retries, and work of lost replicas. */
@@ -13,7 +14,7 @@ export interface TenantWorkParts {
   readonly kind: StartedKind;
   readonly database: Database;
   readonly clock: Clock;
-  /** Whether unfinished work is due before a time. Its minute stays then: the replica that leased the work may be gone. */
+  /** Whether unfinished work is due before a time. */
   readonly isPending: Statement<Date, boolean>;
   readonly wake: (tenantId: TenantId) => void;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
@@ -21,11 +22,6 @@ export interface TenantWorkParts {
 
 /** Wakes the tenants that have work of a kind. Every replica runs this: work that must not be done twice is leased. */
 export function tenantWorkJob({ name, kind, database, clock, isPending, wake, onFailure }: TenantWorkParts): Job {
-  const forgetFinished = ({ tenantId, minute }: DueMinute) =>
-    database.bulk.run(tenantId, "unguarded", async (tx) => {
-      const stays = await tx.query(isPending, new Date(minute.getTime() + MINUTE_MS));
-      if (!stays) tx.enqueue(deleteDueMinute, { kind, minute });
-    });
   return {
     name,
     intervalMs: INTERVAL_MS,
@@ -37,7 +33,9 @@ export function tenantWorkJob({ name, kind, database, clock, isPending, wake, on
         for (const minute of due) {
           wake(minute.tenantId);
           if (minute.minute.getTime() + MINUTE_MS > now.getTime()) continue;
-          await forgetFinished(minute).catch((error: unknown) => onFailure(minute.tenantId, error));
+          await forgetFinished(database, minute, isPending).catch((error: unknown) =>
+            onFailure(minute.tenantId, error),
+          );
         }
       } while (due.length > 0 && !signal.aborted);
     },

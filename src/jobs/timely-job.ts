@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.js";
-import { CLOCKS_APART_MS, clockGap } from "../store/clock-gap.js";
+import { clockGap, MAX_CLOCK_GAP_MS } from "../store/clock-gap.js";
 import type { Database } from "../store/database.js";
 import type { Job } from "./schedule.js";
 
@@ -16,7 +16,7 @@ export function skippedWhileClockIsAhead(
   return {
     ...job,
     async run(signal) {
-      if ((await clockGap(database, clock)) > CLOCKS_APART_MS) onAhead(job);
+      if ((await clockGap(database, clock)) > MAX_CLOCK_GAP_MS) onAhead(job);
       else await job.run(signal);
     },
   };

@@ -1,10 +1,10 @@
+import { compactUuid } from "../base/compact-uuid.js";
 import { newUuid } from "../base/ids.js";
 import { withEnded, withEndedSince } from "./ended-operations.js";
 import type { ErrorCode } from "./error-code.js";
 import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, PaymentState, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
-import { base62Of } from "./signed-path.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
 const HOUR_MS = 3_600_000;
@@ -136,7 +136,7 @@ export function beginRefundAttempt(
   now: number,
 ): Payment & { readonly attempt: Attempt } {
   const refundId = newUuid();
-  const key = `${base62Of(refundId)}-ref`;
+  const key = `${compactUuid(refundId)}-ref`;
   return { ...payment, attempt: { operation: "refund", key, amount, refundId, state: "sent", tries: 0, since: now } };
 }
 

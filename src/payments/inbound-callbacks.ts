@@ -1,3 +1,4 @@
+import { expandUuid } from "../base/compact-uuid.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { readConnection } from "../store/payments/connections.js";
@@ -14,7 +15,7 @@ import { type Change, changePayment } from "./payment-changes.js";
 import type { ReconcileParts } from "./reconcile.js";
 import { openRefund, type Refund } from "./refund.js";
 import { applyRefund, refundNamed, withAnotherLookUp } from "./refund-reports.js";
-import { decodeSignedPath, isAuthenticPath, type SignedPathKind, uuidFrom } from "./signed-path.js";
+import { decodeSignedPath, isAuthenticPath, type SignedPathKind } from "./signed-path.js";
 import type { WebhookDelivery, WebhookEvent } from "./webhook.js";
 
 /** The result of a request to a webhook address. */
@@ -126,7 +127,7 @@ export class InboundCallbacks {
     connectionId: Uuid,
     { payment: { reconciliationId, providerId } }: WebhookEvent,
   ): Promise<Payment | undefined> {
-    const named = reconciliationId === undefined ? undefined : uuidFrom(reconciliationId);
+    const named = reconciliationId === undefined ? undefined : expandUuid(reconciliationId);
     const found = named ? await this.#payment(tenantId, keys, named) : undefined;
     if (found) return found.connectionId === connectionId ? found : undefined;
     if (providerId === undefined) return undefined;

@@ -1,5 +1,6 @@
 import type { ContainerPath } from "../access/container.js";
 import { storedContainer } from "../access/container.js";
+import { compactUuid } from "../base/compact-uuid.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import { searchTerm } from "../crypto/keyed-hash.js";
@@ -11,7 +12,6 @@ import type { ErrorCode } from "./error-code.js";
 import type { FormulaId } from "./formula.js";
 import type { ProviderCodes, ThreeDSOutcome } from "./outcome.js";
 import type { Intent, PaymentReference, PaymentSource, ThreeDSData } from "./payment-request.js";
-import { base62Of } from "./signed-path.js";
 import { type IntentOutcome, STATUSES, type Status } from "./transaction-states.js";
 
 /** The visible parts of the card when the payment was created. */
@@ -114,9 +114,9 @@ export interface Payment extends PaymentRecord {
   readonly dueAt: Date | undefined;
 }
 
-/** Our reference at the payment service. */
+/** Our reference at the payment service. Some accept fewer than 36 characters. */
 export function reconciliationIdOf({ id }: Pick<Payment, "id">): string {
-  return base62Of(id);
+  return compactUuid(id);
 }
 
 export function referenceOf(payment: Payment): PaymentReference {

@@ -1,3 +1,4 @@
+import { compactUuid } from "../base/compact-uuid.js";
 import type { TenantId } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { Database } from "../store/database.js";
@@ -16,7 +17,6 @@ import { providerOf } from "./providers.js";
 import { reconcileResend } from "./reconcile-resend.js";
 import type { Refund } from "./refund.js";
 import { applyRefund, withAnotherLookUp } from "./refund-reports.js";
-import { base62Of } from "./signed-path.js";
 
 export interface PerformParts {
   readonly database: Database;
@@ -134,7 +134,7 @@ async function followUp(
     if (operation === "capture") return await connector.capture(context, { idempotencyKey, payment: named, money });
     const request: RefundRequest = {
       ...{ idempotencyKey, payment: named, money, reason: undefined },
-      reference: refundId ? base62Of(refundId) : idempotencyKey,
+      reference: refundId ? compactUuid(refundId) : idempotencyKey,
     };
     return await connector.refund(context, request);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { actorOf, type Caller, sendingTo } from "../access/caller.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { expandUuid } from "../base/compact-uuid.js";
 import { notFound } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
@@ -15,7 +16,6 @@ import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./pay
 import type { PaymentCall } from "./payment-call.js";
 import { visiblePayments } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
-import { uuidFrom } from "./signed-path.js";
 
 export async function getPayment(
   tx: Transaction,
@@ -42,7 +42,7 @@ export async function listPayments(
   { externalIdentifier, reconciliationId, ...filter }: PaymentFilter,
 ): Promise<Page<Payment>> {
   writeLog(tx, logEntry(actorOf(caller), "transaction", ANY_ENTITY_ID, "list"));
-  const id = reconciliationId === undefined ? undefined : uuidFrom(reconciliationId);
+  const id = reconciliationId === undefined ? undefined : expandUuid(reconciliationId);
   if (reconciliationId !== undefined && id === undefined) return { items: [], total: 0 };
   const externalTermOf = externalIdentifier === undefined ? undefined : externalTerm(keys, externalIdentifier);
   const scopes = visiblePayments(caller.grant);

@@ -1,9 +1,9 @@
+import { compactUuid } from "../base/compact-uuid.js";
 import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
 import { applyRefundAnswer, type Refund, totalRefunded } from "./refund.js";
-import { base62Of } from "./signed-path.js";
 
 /** A payment service's name for a refund: our reference, if the service stores it, and its own id. */
 export interface RefundName {
@@ -13,7 +13,7 @@ export interface RefundName {
 
 /** Finds our refund by its name. Undefined for a refund made at the service itself. */
 export function refundNamed(refunds: readonly Refund[], { reference, providerId }: RefundName): Refund | undefined {
-  const byReference = refunds.find(({ id }) => base62Of(id) === reference);
+  const byReference = refunds.find(({ id }) => compactUuid(id) === reference);
   return byReference ?? refunds.find((refund) => providerId !== undefined && refund.providerId === providerId);
 }
 

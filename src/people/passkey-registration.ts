@@ -8,7 +8,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { lockMember, readMember } from "../store/people/members.js";
 import { insertPasskey } from "../store/people/passkeys.js";
 import { deleteOtherSignIns, readSignIn, type SignInRow } from "../store/people/sign-ins.js";
-import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { openProfile } from "../tenancy/profile.js";
 import { readRegistration } from "./credential-text.js";
@@ -89,7 +89,7 @@ async function addPasskey(
   if (length === 0) {
     requirePasskey(tx, keys, member, true);
     tx.enqueue(deleteOtherSignIns, { id: signInId, member_id: memberId });
-    tx.enqueue(raiseAuthRevision, tx.tenantId);
+    tx.enqueue(incrementAuthRevision, tx.tenantId);
   }
   stepUp(tx, keys, signIn);
   writeLog(tx, logEntry(actorOf(caller), "passkey", columns.id, "create"));

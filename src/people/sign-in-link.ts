@@ -65,7 +65,8 @@ export async function createOperatorLink(
 }
 
 /**
- * Signs in with a link, once, or asks for the passkey of a member who has one. An attempt in another browser does not use the link up.
+ * Signs in with a link, once, or asks for the passkey of a member who has one. An attempt in another browser does not use
+ * the link up.
  * @throws {Fault} validation_failed for a link that does not work; permission_denied in another browser.
  */
 export async function redeemLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {

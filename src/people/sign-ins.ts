@@ -8,7 +8,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { readMember } from "../store/people/members.js";
 import { listPasskeyRows } from "../store/people/passkeys.js";
 import { deleteSignIn, listSignIns, readSignIn, readSignInOwner, type SignInRow } from "../store/people/sign-ins.js";
-import { raiseAuthRevision, readTenant } from "../store/tenancy/tenants.js";
+import { incrementAuthRevision, readTenant } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { openProfile, type Profile } from "../tenancy/profile.js";
 import { secondFactorUntil } from "./second-factor-time.js";
@@ -100,7 +100,7 @@ export async function endSignIn(tx: OrdinaryTransaction, caller: Caller, id: Uui
     }
   }
   if (!(await tx.query(deleteSignIn, id))) throw notFound("sign-in");
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   writeLog(tx, logEntry(actorOf(caller), "sign_in", id, "delete"));
 }
 

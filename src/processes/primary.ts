@@ -10,7 +10,7 @@ import { memorySignInLimits, type SignInLimits } from "../rate-limits/sign-in-li
 import { openAdminPort } from "../server/admin-port.js";
 import { listenAt, readTls } from "../server/listening.js";
 import { readinessOf } from "../server/readiness.js";
-import { databaseGone, type RunningServer } from "../server/running-server.js";
+import { databaseExited, type RunningServer } from "../server/running-server.js";
 import { waitForShares } from "../server/sealed-server.js";
 import { SERVICES } from "../server/served-services.js";
 import { ServerRecord } from "../server/server-record.js";
@@ -89,7 +89,7 @@ export async function startProcesses(
   return {
     ...{ url, vault },
     waitingFor: () => shutdown.waitingFor,
-    failed: Promise.race([databaseGone(vault), group.failed]),
+    failed: Promise.race([databaseExited(vault), group.failed]),
     stop: shutdown.stopper(async () => {
       draining.abort();
       await running.disposeAsync();

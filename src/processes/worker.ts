@@ -5,7 +5,7 @@ import { Sensitive } from "../crypto/sensitive.js";
 import type { CodeSource } from "../sandbox/run.js";
 import type { SharedRunnerPlace } from "../sandbox/shared-runner.js";
 import type { ServingProcess } from "../server/running-server.js";
-import { PROCESS_ENDS_MS } from "../server/shutdown.js";
+import { SHUTDOWN_TIMEOUT_MS } from "../server/shutdown.js";
 import { startServer } from "../server/start-server.js";
 import type { Config } from "../settings/config.js";
 import type { FromProcess, StartMessage, ToProcess } from "./messages.js";
@@ -46,7 +46,7 @@ export async function serveAsOneOfSeveral(config: Config): Promise<void> {
   if (!beginning) process.exit();
   void stopped.promise.then(() => {
     setTimeout(() => server ?? process.exit(1), START_ENDS_MS).unref();
-    setTimeout(() => process.exit(1), PROCESS_ENDS_MS).unref();
+    setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref();
   });
   try {
     const said: string[] = [];

@@ -21,7 +21,7 @@ import {
   updateProxyRow,
 } from "../store/functions/proxies.js";
 import { readReactor } from "../store/functions/reactors.js";
-import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { listByName } from "../tenancy/name-search.js";
 import { type ConfiguredProxy, openProxy, type ProxyDefinition, proxyRowOf } from "./proxy.js";
@@ -101,7 +101,7 @@ export async function updateProxy(
   await requireGrantableParts(tx, caller, keys, properties.applicationId, properties.definition);
   const columns = proxyRowOf(keys, tx.tenantId, { id, key: current.key, ...properties });
   const modifiedBy = actorOf(caller).id;
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   tx.enqueue(updateProxyRow, { ...columns, revision: row.revision, modified_by: modifiedBy });
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "update"));
   return { ...current, ...properties, modifiedBy, modifiedAt: tx.now };
@@ -142,7 +142,7 @@ export async function deleteProxy(tx: Transaction, caller: Caller, id: Uuid): Pr
   const row = await tx.query(readProxy, id);
   if (!row) throw notFound("proxy");
   requireOwn(caller, row.created_by);
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
   if (!(await tx.query(deleteProxyRow, id))) throw notFound("proxy");
   tx.enqueue(deleteFailedRuns, id);
   writeLog(tx, logEntry(actorOf(caller), "proxy", id, "delete"));

@@ -28,6 +28,6 @@ export function positionIn(stack: string, isWrapped: boolean): SourcePosition | 
 }
 
 /** Converts the positions of stack traces in a text, such as a line of the console, to those of the original code. */
-export function withoutWrapper(text: string): string {
+export function mapPositionsToSource(text: string): string {
   return text.replace(/(?<=function\.js:1:)\d{1,7}/g, (column) => String(Math.max(Number(column) - BEFORE.length, 1)));
 }

@@ -1,6 +1,7 @@
 import { causeFields, tenantFailure } from "../api/observation/log-cause.js";
 import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
+import { expandUuid } from "../base/compact-uuid.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
@@ -14,7 +15,7 @@ import { PaymentEngine } from "../payments/payment-engine.js";
 import { providerHttp } from "../payments/provider-http.js";
 import { realConnectors } from "../payments/providers.js";
 import type { ReconcileParts } from "../payments/reconcile.js";
-import { encodeSignedPath, uuidFrom } from "../payments/signed-path.js";
+import { encodeSignedPath } from "../payments/signed-path.js";
 import { SimulatedApprovals } from "../payments/simulator/approve.js";
 import { type SendWebhook, Simulator } from "../payments/simulator/simulator.js";
 import { SimulatorStore } from "../payments/simulator/simulator-store.js";
@@ -103,7 +104,7 @@ export function composePayments(parts: PaymentsParts): Payments {
 /** The address where the simulator sends a buyer for approval. */
 function approvalPageOf({ vault, address }: PaymentsParts) {
   return async (tenantId: TenantId, reference: string) => {
-    const id = uuidFrom(reference);
+    const id = expandUuid(reference);
     if (!id) throw new Error("a payment has a malformed reference");
     const keys = await vault.keyring.of(tenantId);
     return `${address()}/simulator/approvals/${encodeSignedPath(keys, "simulator-approval", tenantId, id)}`;

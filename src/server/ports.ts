@@ -23,10 +23,10 @@ import type { Vault } from "../vault/vault.js";
 import { openAdminPort } from "./admin-port.js";
 import type { Composition } from "./composition.js";
 import { listenAt, type TlsIdentity } from "./listening.js";
-import { type Counting, rateGateOf } from "./rate-limiting.js";
+import { type RateCounters, rateGateOf } from "./rate-limiting.js";
 import type { ServingProcess } from "./running-server.js";
 import { SERVICES } from "./served-services.js";
-import { type Part, REQUESTS_END_MS } from "./shutdown.js";
+import { type Part, REQUEST_GRACE_MS } from "./shutdown.js";
 
 export interface PortParts {
   readonly config: Config;
@@ -37,7 +37,7 @@ export interface PortParts {
   readonly tls: TlsIdentity | undefined;
   readonly readiness: Readiness;
   readonly parts: Composition;
-  readonly counting: Counting;
+  readonly counters: RateCounters;
   /** Absent: this process alone is the server, with its own admin port. */
   readonly part: ServingProcess | undefined;
   /** Registers a part to end when the server stops, in reverse order. */
@@ -53,13 +53,13 @@ export interface Ports {
 
 /** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened on. */
 export async function openPorts(given: PortParts): Promise<Ports> {
-  const { config, counting, meters, readiness, part, endLater } = given;
-  const server = await apiServer(given, rateGateOf(counting.requests, config, meters));
+  const { config, counters, meters, readiness, part, endLater } = given;
+  const server = await apiServer(given, rateGateOf(counters.requests, config, meters));
   gauge(given);
   const admin = part ? undefined : openAdminPort(config, readiness, meters.registry);
   if (admin) endLater("the admin port", admin.close);
   const { port } = await listenAt("", config, () => server.listen(config.host, config.port));
-  endLater("requests in flight", () => server.close(REQUESTS_END_MS));
+  endLater("requests in flight", () => server.close(REQUEST_GRACE_MS));
   const adminUrl = await admin?.listen();
   const scheme = config.tlsCertFile ? "https" : "http";
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;

@@ -13,19 +13,19 @@ export interface LocalCounters {
   readonly signInLimits: SignInLimits;
 }
 
-/** What counts requests and sign-ins: with CLOAKROOM_REDIS_URL together with all replicas. */
-export interface Counting extends AsyncDisposable {
+/** The counters of requests and sign-ins. With CLOAKROOM_REDIS_URL they count for all replicas together. */
+export interface RateCounters extends AsyncDisposable {
   /** Absent: requests have no limits. */
   readonly requests: RateLimits | undefined;
   readonly signIns: SignInLimits;
 }
 
 /** @param local those that the processes of this server share, if there are several. */
-export async function openCounting(
+export async function openRateCounters(
   { rateLimits: points, redisUrl }: Config,
   log: OperatorLog,
   local?: LocalCounters,
-): Promise<Counting> {
+): Promise<RateCounters> {
   if (!redisUrl) {
     return {
       requests: points && (local?.rateLimits ?? memoryRateLimits(points)),

@@ -22,7 +22,7 @@ export interface ServingProcess extends LocalCounters {
 }
 
 /** Resolves when the embedded database has ended by itself. */
-export function databaseGone({ embedded }: Pick<Vault, "embedded">): Promise<string> {
+export function databaseExited({ embedded }: Pick<Vault, "embedded">): Promise<string> {
   const gone = embedded?.exited.then(({ summary }) => `The embedded database has ended: ${summary}.`);
   return gone ?? new Promise(() => {});
 }

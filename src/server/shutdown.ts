@@ -1,29 +1,29 @@
 import type { OperatorLog } from "../api/observation/operator-log.js";
 
 /** How long requests under way may continue after the signal to stop, in milliseconds. */
-export const REQUESTS_END_MS = 25_000;
+export const REQUEST_GRACE_MS = 25_000;
 
 /**
  * When a process that has not ended by itself is terminated, in milliseconds after the signal. Including the
  * termination it is gone after 28 s: orchestrators kill after 30 s by default.
  */
-export const PROCESS_ENDS_MS = 27_500;
+export const SHUTDOWN_TIMEOUT_MS = 27_500;
 
 /** The parts of a server, in the order in which they end. */
 const PARTS = {
   processes: { maxMs: 26_400, untilMs: 26_400 },
-  "requests in flight": { maxMs: REQUESTS_END_MS + 200, untilMs: REQUESTS_END_MS + 200 },
+  "requests in flight": { maxMs: REQUEST_GRACE_MS + 200, untilMs: REQUEST_GRACE_MS + 200 },
   "the admin port": { maxMs: 1_000, untilMs: 25_300 },
   "logs being set back": { maxMs: 5_000, untilMs: 25_500 },
-  jobs: { maxMs: REQUESTS_END_MS, untilMs: 25_550 },
-  "runs and payments in the background": { maxMs: REQUESTS_END_MS, untilMs: 25_600 },
+  jobs: { maxMs: REQUEST_GRACE_MS, untilMs: 25_550 },
+  "runs and payments in the background": { maxMs: REQUEST_GRACE_MS, untilMs: 25_600 },
   "the sandbox's runner": { maxMs: 2_000, untilMs: 25_900 },
   "failed runs being stored": { maxMs: 1_000, untilMs: 26_000 },
   "log rows of refused keys": { maxMs: 1_000, untilMs: 26_100 },
   "the counters of rate limits": { maxMs: 1_000, untilMs: 26_150 },
   "the record of the stop": { maxMs: 1_000, untilMs: 26_200 },
   "the database's connections": { maxMs: 6_000, untilMs: 26_400 },
-  "the embedded database": { maxMs: PROCESS_ENDS_MS, untilMs: 26_900 },
+  "the embedded database": { maxMs: SHUTDOWN_TIMEOUT_MS, untilMs: 26_900 },
   "the traces exporter": { maxMs: 2_000, untilMs: 27_100 },
 } as const satisfies Record<string, { readonly maxMs: number; readonly untilMs: number }>;
 
@@ -39,7 +39,7 @@ const MIN_MS = 100;
 const WORTH_TELLING_MS = 1_000;
 
 /**
- * Ends a server before {@link PROCESS_ENDS_MS}: each part has its own time limit, and a time after the signal at which
+ * Ends a server before {@link SHUTDOWN_TIMEOUT_MS}: each part has its own time limit, and a time after the signal at which
  * the next one begins. A part that does not end is left behind and named in the operator's log: a lost database or an
  * unresponsive collector must not keep a process alive that no longer serves requests.
  */

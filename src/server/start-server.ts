@@ -14,9 +14,9 @@ import { readTls, type TlsIdentity } from "./listening.js";
 import { createLogSealing, watchLogClock } from "./log-sealing.js";
 import { createLogSinks } from "./log-sinks.js";
 import { openPorts } from "./ports.js";
-import { openCounting } from "./rate-limiting.js";
+import { openRateCounters } from "./rate-limiting.js";
 import { readinessOf } from "./readiness.js";
-import { databaseGone, type RunningServer, type ServingProcess } from "./running-server.js";
+import { databaseExited, type RunningServer, type ServingProcess } from "./running-server.js";
 import { openSchedule } from "./schedule.js";
 import { waitForShares } from "./sealed-server.js";
 import { SERVICES } from "./served-services.js";
@@ -59,9 +59,9 @@ export async function startServer(
   let url = config.publicUrl ?? "";
   const sharedRunner = part?.runner;
   const address = () => url;
-  const counting = await openCounting(config, log, part);
-  endLater("the counters of rate limits", async () => counting[Symbol.asyncDispose]());
-  const inputs = { log, clock, bins, address, endPart, sharedRunner, signInLimits: counting.signIns };
+  const counters = await openRateCounters(config, log, part);
+  endLater("the counters of rate limits", async () => counters[Symbol.asyncDispose]());
+  const inputs = { log, clock, bins, address, endPart, sharedRunner, signInLimits: counters.signIns };
   const parts = opened.use(compose(vault, config, inputs));
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
@@ -70,7 +70,7 @@ export async function startServer(
   const logClock = watchLogClock(sealing, clock, log, meters);
   endLater("logs being set back", () => logClock.stop());
   schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, parts }));
-  const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, counting, part, endLater });
+  const ports = await openPorts({ config, vault, clock, log, meters, tls, readiness, parts, counters, part, endLater });
   url ||= ports.url;
   // Links in messages lead to the server's address, which may be known only once it listens.
   schedule.start([mailDelivery(vault, chooseTransport(config, announce), url, clock, log)]);
@@ -87,7 +87,7 @@ export async function startServer(
     await running.disposeAsync();
   });
   const { registry } = meters;
-  return { url, vault, registry, waitingFor: () => shutdown.waitingFor, failed: databaseGone(vault), stop };
+  return { url, vault, registry, waitingFor: () => shutdown.waitingFor, failed: databaseExited(vault), stop };
 }
 
 function sharesOverPort(

@@ -1,6 +1,5 @@
 import { RevealService } from "../../gen/cloakroom/v1/reveals_pb.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { countMonthlyActivity } from "../tokens/activity.js";
 import { type ReadOfAtMost, readBySize } from "../tokens/large-reads.js";
 import { readForReveal, showRevealed } from "../tokens/reveal.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
@@ -17,9 +16,7 @@ export function revealService({ keyring, bins }: RevealServiceParts): ServedMeth
     serve(RevealService.method.revealToken, async ({ id }, call) => {
       const keys = await keyring.of(call.caller.tenantId);
       const read: ReadOfAtMost = (maxBytes) => call.commit((tx) => readForReveal(tx, call.caller, { id, maxBytes }));
-      const found = await readBySize({ small: read, large: read });
-      // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-      if (found.isFirstUse) await call.commit((tx) => countMonthlyActivity(tx, id, found.row.active_month));
+      const found = await readBySize({ small: read, large: read, count: (work) => call.commit(work) });
       return showToken(showRevealed(call.caller, keys, found, { bins }));
     }),
   ];

@@ -1,5 +1,6 @@
 import { ServerService } from "../../gen/cloakroom/v1/server_pb.js";
-import type { Caller } from "../access/caller.js";
+import { actorOf, type Caller } from "../access/caller.js";
+import { deniedWith } from "../access/refusal.js";
 import type { BuildVersion } from "../base/build-version.js";
 import { Fault } from "../base/fault.js";
 import { type ServedMethod, serve } from "./call.js";
@@ -15,7 +16,10 @@ export function serverService(version: BuildVersion): ServedMethod[] {
 }
 
 /** Every visitor of a page has its key and session. The exact build would tell them which attacks to try. */
-function requireKeptSecret({ principal, session }: Caller): void {
+function requireKeptSecret(caller: Caller): void {
+  const { principal, session } = caller;
   const isInPages = principal.kind === "application" && (principal.type === "public" || session);
-  if (isInPages) throw new Fault("permission_denied", "Keys and sessions of public applications may not do this.");
+  if (!isInPages) return;
+  const fault = new Fault("permission_denied", "Keys and sessions of public applications may not do this.");
+  throw deniedWith(caller, fault, "application", actorOf(caller).id, "server version");
 }

@@ -2,7 +2,6 @@ import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { Clock } from "../base/clock.js";
 import { isLarge, yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { countMonthlyActivity } from "../tokens/activity.js";
 import { createToken } from "../tokens/create.js";
 import { deleteToken } from "../tokens/delete.js";
 import { readBySize } from "../tokens/large-reads.js";
@@ -81,9 +80,8 @@ function readingToken({ keyring, bins }: Pick<TokenServiceParts, "keyring" | "bi
     const found = await readBySize({
       small: (maxBytes) => call.commitShared((tx) => readToken(tx, call.caller, { id, maxBytes })),
       large: (maxBytes) => call.commit((tx) => readToken(tx, call.caller, { id, maxBytes })),
+      count: (work) => call.commitShared(work),
     });
-    // After the commit: if a token's first read of the month is interrupted here, its next read counts.
-    if (found.isFirstUse) await call.commitShared((tx) => countMonthlyActivity(tx, id, found.row.active_month));
     const view = await openReadable(call.caller, keys, found, { bins });
     const shown = showToken(view);
     await yieldToEventLoop(found.row.data.length);

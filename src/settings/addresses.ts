@@ -11,8 +11,9 @@ export function readPublicUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
-  // Also an empty query or fragment: paths are appended to the text.
-  if (isWeb && url.username === "" && url.password === "" && !/[?#\s]/.test(text)) return text.replace(/\/+$/, "");
+  // Paths are appended to the text, so it has no query or fragment, and nothing that only a tolerant parser accepts.
+  const isPlain = /^https?:\/\/[^/?#\s\\][^?#\s\\]*$/i.test(text);
+  if (isWeb && isPlain && url.username === "" && url.password === "") return text.replace(/\/+$/, "");
   // The part before an @ may be a password.
   const found = text.includes("@") ? "" : `; it is "${text}"`;
   throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com${found}.`);

@@ -5,7 +5,7 @@ import type { Database } from "./database.js";
  * Largest acceptable gap in milliseconds between our clock and the database's. Expiry times and log times can be wrong
  * by this much.
  */
-export const CLOCKS_APART_MS = 2_000;
+export const MAX_CLOCK_GAP_MS = 2_000;
 
 /**
  * Milliseconds by which this server's clock is ahead of the database's; negative if it is behind.
@@ -24,6 +24,6 @@ export function clockOffset(before: number, theirs: Date, after: number): number
 
 /** A predicate that says what is wrong with our clock; undefined if it agrees with the database's. */
 export function clockProblem(gap: number): string | undefined {
-  if (Math.abs(gap) <= CLOCKS_APART_MS) return undefined;
+  if (Math.abs(gap) <= MAX_CLOCK_GAP_MS) return undefined;
   return `is ${(Math.abs(gap) / 1_000).toFixed(1)} s ${gap > 0 ? "ahead of" : "behind"} the database's`;
 }

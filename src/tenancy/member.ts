@@ -20,7 +20,7 @@ import {
 } from "../store/people/members.js";
 import { deletePasskeysOf } from "../store/people/passkeys.js";
 import { deleteSignInsOf } from "../store/people/sign-ins.js";
-import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { isSealedWithPasskey, openProfile, type Profile, sealProfile } from "./profile.js";
 import { requireGivenRole } from "./role.js";
@@ -104,7 +104,7 @@ export async function deleteMember(tx: OrdinaryTransaction, caller: Caller, id: 
 /** Ends a member's sign-ins. Requests under way fail, because they were authorized under an earlier revision. */
 export function endAccess(tx: Transaction, id: Uuid): void {
   tx.enqueue(deleteSignInsOf, id);
-  tx.enqueue(raiseAuthRevision, tx.tenantId);
+  tx.enqueue(incrementAuthRevision, tx.tenantId);
 }
 
 /** People change others, not themselves: an ADMIN could otherwise leave a tenant without one by mistake. */

@@ -113,7 +113,10 @@ interface SealedAgain {
   readonly isBroken: boolean;
 }
 
-/** Reseals all values of a row, including those that earlier releases stored in the clear: each may be bound to columns that change with the others. */
+/**
+ * Reseals all values of a row, including those that earlier releases stored in the clear: each may be bound to columns
+ * that change with the others.
+ */
 function resealed(tenantId: TenantId, keys: TenantKeys, table: SealedTable, row: SealedRow): SealedAgain {
   const { key, sealed, plain } = row;
   // PostgreSQL writes a bytea with a prefix; its values are sealed for the digits alone.

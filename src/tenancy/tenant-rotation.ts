@@ -17,7 +17,7 @@ import {
   retireTenantKey,
   wrappingRootKey,
 } from "../store/tenancy/tenant-keys.js";
-import { raiseAuthRevision } from "../store/tenancy/tenants.js";
+import { incrementAuthRevision } from "../store/tenancy/tenants.js";
 import type { BrokenRows } from "./broken-rows.js";
 import { type Keyring, wrappedKeyOf } from "./keyring.js";
 import { resealPass } from "./reseal.js";
@@ -91,7 +91,7 @@ async function tryToBegin(
   const retiring = wrapped.map((row) => ({ ...row, state: "retired" as const }));
   const data = await unwrapKeyVersions(rootKeys, tenantId, "data", [...retiring, ...added]);
   return database.bulk.run(tenantId, "unguarded", async (tx): Promise<RotationStart> => {
-    tx.enqueue(raiseAuthRevision, tenantId);
+    tx.enqueue(incrementAuthRevision, tenantId);
     const [wrapping, ...retired] = await Promise.all([
       tx.query(wrappingRootKey, "wrapping"),
       ...current.map(({ purpose, version }) => tx.query(retireTenantKey, { purpose, version })),

@@ -157,12 +157,12 @@ async function resolveConflict(
   row: TokenRow,
   showing: Showing,
 ): Promise<TokenView | "try again"> {
-  const conflicting = await findConflictingTokens(tx, { id: row.id, dedupeKey: row.dedupe_key });
-  const expired = conflicting.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
-  if (expired.length > 0) {
-    for (const token of expired) await removeExpiredToken(tx, keys, token);
-    return "try again";
-  }
+  const claim = { id: row.id, dedupeKey: row.dedupe_key };
+  const found = await findConflictingTokens(tx, claim);
+  const expired = found.filter(({ expires_at }) => expires_at !== null && expires_at <= tx.now);
+  for (const token of expired) await removeExpiredToken(tx, keys, token);
+  // The database's clock decides: a token that is left has not expired by it, or was changed meanwhile.
+  const conflicting = expired.length > 0 ? await findConflictingTokens(tx, claim) : found;
   const duplicate = conflicting.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
   if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
   if (conflicting.length === 0 || prepared.idChoice.kind !== "given") return "try again";

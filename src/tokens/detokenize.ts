@@ -13,7 +13,7 @@ import { findReferences, resolveReferences, type TokenLookup } from "../expressi
 import { SharedBudget } from "../expressions/shared-budget.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { TokenRowWithCvc } from "../store/tokens/tokens.js";
-import { MAX_READ_BYTES } from "../store/transactions/large-reads.js";
+import { MAX_READ_BYTES, tooManyBytes } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
 import { entityTypeOf } from "./entity.js";
@@ -151,13 +151,7 @@ function tokenLookup(
   };
 }
 
-const REFERENCE_LIMIT: ReadLimit = {
-  maxBytes: MAX_READ_BYTES,
-  tooMany() {
-    const detail = `The tokens that a request refers to must not have more than ${MAX_READ_BYTES} bytes together.`;
-    return new Fault("validation_failed", detail, { fields: {} });
-  },
-};
+const REFERENCE_LIMIT: ReadLimit = { maxBytes: MAX_READ_BYTES, tooMany: tooManyBytes };
 
 /** The message that published clients expect, see docs/proxies.md. */
 function unknownTokens(ids: readonly string[]): Fault {

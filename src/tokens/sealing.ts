@@ -108,7 +108,7 @@ function openAttributes(
 ): Pick<Token, "attributes" | "indexValues"> {
   if (!row.attributes) return { attributes: {}, indexValues: undefined };
   const written: Json = JSON.parse(open(keys.data, place, row.attributes).toString());
-  if (!isJsonObject(written)) throw new Error("the attributes of a token are no object");
+  if (!isJsonObject(written)) throw new Error("the attributes of a token are not an object");
   const { mask, metadata, search_indexes, index_values, fingerprint_expression, dormant: inactive } = written;
   const attributes = {
     ...(mask === undefined ? {} : { mask }),

@@ -9,7 +9,7 @@ import {
   writeRule,
 } from "../../src/access/access-rule.js";
 import { APPLICATION_TYPES, mayHold, PERMISSIONS, TOKEN_PERMISSIONS } from "../../src/access/permissions.js";
-import type { JsonObject } from "../../src/base/json.js";
+import type { Json, JsonObject } from "../../src/base/json.js";
 import { faultFields } from "../expressions/faults.js";
 import { arbitrary, rightsOf } from "./rights.js";
 
@@ -196,6 +196,15 @@ describe("a stored rule", () => {
     const rule = { ...stored(), container: null, conditions: [known, unknown] };
     expect(() => readRule(rule)).toThrow("an access rule with an unknown condition is stored");
   });
+
+  it.each<Json>([null, "a rule", [], { priority: 1, container: "/a/", conditions: "all" }, { conditions: null }])(
+    "is refused in the form %j",
+    (stored) => {
+      expect(() => readRule(stored)).toThrow(
+        /^an access rule (?:of an unknown form|with unknown conditions) is stored$/,
+      );
+    },
+  );
 });
 
 function stored(): JsonObject {

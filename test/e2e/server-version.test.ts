@@ -18,11 +18,21 @@ describe("the version of the server", () => {
     }
   });
 
-  it("is refused to keys and sessions in pages", async () => {
+  it("is refused to keys and sessions in pages, with a row in the log", async () => {
     const page = await tenant.application({ type: "public", permissions: ["token:create"] });
     const { body: session } = await page("POST", "/sessions");
+    const backEnd = await tenant.backEnd();
+    const rights = { nonce: session.nonce, permissions: ["token:create"] };
+    expect((await backEnd("POST", "/sessions/authorize", { body: rights })).status).toBe(200);
     for (const key of [page.key, session.session_key]) {
       expect(await failureOf(versionFor(key))).toMatchObject({ code: "PermissionDenied" });
     }
+    const { body: log } = await tenant.manage("GET", `/logs?entity_id=${page.id}&outcome=denied`);
+    const row = {
+      entity_type: "application",
+      code: "permission_denied",
+      message: "Application refused: server version",
+    };
+    expect(log.data).toEqual([expect.objectContaining(row), expect.objectContaining(row)]);
   });
 });

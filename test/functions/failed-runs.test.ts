@@ -7,7 +7,7 @@ import { type FailedRunParts, FailedRuns } from "../../src/functions/failed-runs
 import type { TenantFunction } from "../../src/functions/function-runner.js";
 import { failed, type RunOutcome } from "../../src/sandbox/run.js";
 import { readConfig } from "../../src/settings/config.js";
-import { FAILED_RUNS_KEPT, listFailedRuns } from "../../src/store/functions/failed-runs.js";
+import { listFailedRuns, MAX_FAILED_RUNS } from "../../src/store/functions/failed-runs.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { openVault, type Vault } from "../../src/vault/vault.js";
@@ -57,7 +57,7 @@ describe("failed runs", () => {
       await times(10, () => runs.observe(fn, failed("timeout")));
     }
     await runs.settle();
-    expect(await kept(fn)).toHaveLength(FAILED_RUNS_KEPT);
+    expect(await kept(fn)).toHaveLength(MAX_FAILED_RUNS);
   });
 
   it("are limited to sixty per minute and tenant, regardless of other tenants", async () => {

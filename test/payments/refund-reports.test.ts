@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { compactUuid } from "../../src/base/compact-uuid.js";
 import { applyReport } from "../../src/payments/inbound-callbacks.js";
 import type { FollowUpOutcome } from "../../src/payments/outcome.js";
 import { applyRefund, applyRefundsFound, refundNamed } from "../../src/payments/refund-reports.js";
-import { base62Of } from "../../src/payments/signed-path.js";
 import { anAttempt, aRefund, captured, NOW } from "./sample-payment.js";
 
 const LATER = NOW + 90_000;
@@ -69,7 +69,7 @@ describe("a refund in progress that a report ends", () => {
       const { refund, payment } = underWay();
       const pending = applyRefundsFound(payment, [refund], undefined, 200, LATER).payment;
       expect(pending.refundedAmount).toBe(0);
-      const report = { kind: "refund", reference: base62Of(refund.id), providerId: "re_1", outcome } as const;
+      const report = { kind: "refund", reference: compactUuid(refund.id), providerId: "re_1", outcome } as const;
       const change = applyReport(pending, report, LATER, [refund]);
       expect(change.payment.attempt).toBeUndefined();
       expect(change.payment.dueAt?.getTime()).toBeGreaterThan(LATER);
@@ -90,8 +90,8 @@ describe("a refund's name", () => {
     refundNamed([other, refund], { reference, providerId });
 
   it("is our reference, or otherwise the service's id for it", () => {
-    expect(named(base62Of(refund.id), undefined)).toBe(refund);
-    expect(named(base62Of(refund.id), "act_2")).toBe(refund);
+    expect(named(compactUuid(refund.id), undefined)).toBe(refund);
+    expect(named(compactUuid(refund.id), "act_2")).toBe(refund);
     expect(named("somebody else's", "re_1")).toBe(refund);
     expect(named(undefined, "re_1")).toBe(refund);
   });
@@ -104,8 +104,8 @@ describe("a refund's name", () => {
 });
 
 describe("the refunds that a look-up finds", () => {
-  const entry = (id: Parameters<typeof base62Of>[0], outcome: FollowUpOutcome) => ({
-    ...{ reference: base62Of(id), providerId: "re_1", outcome },
+  const entry = (id: Parameters<typeof compactUuid>[0], outcome: FollowUpOutcome) => ({
+    ...{ reference: compactUuid(id), providerId: "re_1", outcome },
   });
 
   it("end the one in progress, whose amount the service's sum already includes", () => {

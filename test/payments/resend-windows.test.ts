@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compactUuid, expandUuid } from "../../src/base/compact-uuid.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { ERROR_CODES, isCredentialsError, isDecline } from "../../src/payments/error-code.js";
 import { FORMULA_IDS, type FormulaId } from "../../src/payments/formula.js";
 import { LOOK_UP_LIMIT_MS, lookUpDelay, scheduleLookUp } from "../../src/payments/look-up-schedule.js";
 import { reconcileResend } from "../../src/payments/reconcile-resend.js";
 import { shouldResend } from "../../src/payments/resend.js";
-import { base62Of, decodeSignedPath, uuidFrom } from "../../src/payments/signed-path.js";
+import { decodeSignedPath } from "../../src/payments/signed-path.js";
 import { anAttempt, aPayment, authorized, NOW } from "./sample-payment.js";
 
 const HOUR_MS = 3_600_000;
@@ -96,8 +97,8 @@ describe("our reference at a payment service", () => {
   it("is 22 letters and digits, and leads back to the id", () => {
     fc.assert(
       fc.property(fc.constant(0).map(newUuid), (id) => {
-        expect(base62Of(id)).toMatch(/^[0-9A-Za-z]{22}$/);
-        expect(uuidFrom(base62Of(id))).toBe(id);
+        expect(compactUuid(id)).toMatch(/^[0-9A-Za-z]{22}$/);
+        expect(expandUuid(compactUuid(id))).toBe(id);
       }),
     );
   });
@@ -109,11 +110,11 @@ describe("our reference at a payment service", () => {
     ["no letter or digit", `${"a".repeat(21)}-`],
     ["empty", ""],
   ])("is no id if it is %s", (_, text) => {
-    expect(uuidFrom(text)).toBeUndefined();
+    expect(expandUuid(text)).toBeUndefined();
   });
 
   it("is not taken for an address of ours", () => {
-    for (const text of ["", base62Of(newUuid()), base62Of(newTenantId()).repeat(4), "-".repeat(66)]) {
+    for (const text of ["", compactUuid(newUuid()), compactUuid(newTenantId()).repeat(4), "-".repeat(66)]) {
       expect(decodeSignedPath(text)).toBeUndefined();
     }
   });

@@ -39,6 +39,11 @@ describe("an authorization of unknown end", () => {
   it("is sent again to a service without look-ups only while that detects the repetition", () => {
     expect(hours(pending("adyen-card"), unsupported)).toEqual([1, 6, 8, 22, DAY, 6 * DAY]);
   });
+
+  it("is sent, however late, if it was planned and never sent", () => {
+    const { account: _, ...planned } = anAttempt("authorize", { account: "here" });
+    expect(hours({ ...pending("adyen-card"), attempt: planned }, unsupported)).toEqual(HOURS);
+  });
 });
 
 describe("a refund whose answer was lost", () => {

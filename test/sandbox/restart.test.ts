@@ -42,8 +42,7 @@ describe("the runner process", () => {
   test("inherits nothing of the service: no environment, no open files but its socket, no privileges", async () => {
     const sandbox = opened();
     process.env.SANDBOX_TEST_SECRET = "of the service";
-    const pid = await runningPid(sandbox);
-    delete process.env.SANDBOX_TEST_SECRET;
+    const pid = await runningPid(sandbox).finally(() => delete process.env.SANDBOX_TEST_SECRET);
     expect(readFileSync(`/proc/${pid}/environ`, "utf8")).toBe("");
     const targets = readdirSync(`/proc/${pid}/fd`).map((fd) =>
       execFileSync("readlink", [`/proc/${pid}/fd/${fd}`], { encoding: "utf8" }).trim(),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Part, PROCESS_ENDS_MS, Shutdown } from "../../src/server/shutdown.js";
+import { type Part, SHUTDOWN_TIMEOUT_MS, Shutdown } from "../../src/server/shutdown.js";
 
 const forever = () => new Promise<never>(() => {});
 const lasting = (ms: number) => () => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -45,7 +45,7 @@ describe("the end of a server", () => {
         shutdown,
         PARTS.map((part) => [part, forever]),
       ),
-    ).toBeLessThan(PROCESS_ENDS_MS);
+    ).toBeLessThan(SHUTDOWN_TIMEOUT_MS);
     expect(lines).toHaveLength(PARTS.length);
     for (const line of lines) expect(line).toMatch(/^warn .*: shutdown: component timed out and was abandoned$/);
   });

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StaleAuthorization, UniqueViolation } from "../../src/store/postgres/database-error.js";
 import { defineStatement } from "../../src/store/statements/statement.js";
-import { raiseAuthRevision, readTenant } from "../../src/store/tenancy/tenants.js";
+import { incrementAuthRevision, readTenant } from "../../src/store/tenancy/tenants.js";
 import type { Transaction } from "../../src/store/transactions/transaction.js";
 import { awaitedLater } from "../support/awaited-later.js";
 import { startDatabase, type TestDatabase } from "../support/databases.js";
@@ -85,7 +85,7 @@ describe("a serialization failure", () => {
       await using fixture = await openFixture(database, { connections: 2, batch: 1 });
       await using session = await openSession(database, fixture.tenantId);
       await session.raiseRevision();
-      const raise = async (tx: Transaction) => tx.enqueue(raiseAuthRevision, tx.tenantId);
+      const raise = async (tx: Transaction) => tx.enqueue(incrementAuthRevision, tx.tenantId);
       const raising = together(fixture, Array(12).fill(raise), "unguarded");
       await waitingForLocks(2);
       // The row that both of them wait for is changed now, after they began.

@@ -13,7 +13,7 @@ const ANSWER_HEADERS = [
 ] as const;
 
 /** Sets them; our own pages override the policy. */
-export function protectAnswer(response: OpenResponse): void {
+export function setSecurityHeaders(response: OpenResponse): void {
   for (const [name, value] of ANSWER_HEADERS) response.setHeader(name, value);
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { headerOf } from "../../base/header-of.js";
 import { newUuid } from "../../base/ids.js";
 import type { ParentSpan } from "../../telemetry/ended-operation.js";
 
@@ -10,21 +11,12 @@ export function traceIdOf(sent: string | undefined): string {
 }
 
 /** The trace id of a request, which the server sets in its header on arrival. */
-export function traceOf({ headers }: Pick<IncomingMessage, "headers">): string {
-  const sent = headers["bt-trace-id"];
-  return traceIdOf(Array.isArray(sent) ? sent[0] : sent);
+export function traceOf(request: Pick<IncomingMessage, "headers">): string {
+  return traceIdOf(headerOf(request, "bt-trace-id"));
 }
 
-/** The caller's span of a request (W3C Trace Context), unparsed. Undefined without one. */
-export function parentSpanOf(header: (name: string) => string | undefined): ParentSpan | undefined {
-  const traceparent = header("traceparent");
-  return traceparent === undefined ? undefined : { traceparent, tracestate: header("tracestate") };
-}
-
-/** As {@link parentSpanOf}, for a request as Node parses it: repeated headers are joined, and then name no span. */
-export function parentSpanIn({ headers }: Pick<IncomingMessage, "headers">): ParentSpan | undefined {
-  return parentSpanOf((name) => {
-    const sent = headers[name];
-    return Array.isArray(sent) ? sent.join() : sent;
-  });
+/** The caller's span of a request (W3C Trace Context), unparsed. Undefined without one. A repeated header names no span. */
+export function parentSpanIn(request: Pick<IncomingMessage, "headers">): ParentSpan | undefined {
+  const traceparent = headerOf(request, "traceparent");
+  return traceparent === undefined ? undefined : { traceparent, tracestate: headerOf(request, "tracestate") };
 }

@@ -3,6 +3,7 @@ import { Http2ServerRequest } from "node:http2";
 import { finished } from "node:stream/promises";
 import { keyProofOf } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
+import { headerOf } from "../../base/header-of.js";
 import { type HeaderPair, headerPairs } from "../../egress/request-framing.js";
 import type { Proof } from "../../memory/memory-lease.js";
 import type { CallOwner, ProxyAnswer, ProxyCall, ProxyTarget } from "../../proxy/call.js";
@@ -14,7 +15,7 @@ import { pipeBody } from "../connection/pipe-body.js";
 import { dropUnreadBody } from "../connection/unread-body.js";
 import { PROBLEM_TYPE } from "../faults/problem.js";
 import { isCancelled, type Observe } from "../observation/observation.js";
-import { parentSpanIn, traceIdOf } from "../observation/trace.js";
+import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { auditOf } from "../request/audit-of.js";
 import { CallerBody } from "../request/caller-body.js";
 import { memoryOf } from "../request/memory-of.js";
@@ -65,7 +66,7 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const traceId = traceIdOf(headerOf(request, "bt-trace-id"));
+  const traceId = traceOf(request);
   const observation = observe({ rpc: "InvokeProxy", route: "/proxy", traceId, parent: parentSpanIn(request) });
   const gone = new AbortController();
   // Stop if the client disconnected during the rate-limit check.
@@ -228,9 +229,4 @@ function targetOf(key: string | undefined, url: string | undefined, query: strin
   const chosen = key ?? proxyKeyIn(query);
   if (chosen !== undefined) return { kind: "configured", key: chosen };
   return url === undefined ? undefined : { kind: "ephemeral", url };
-}
-
-function headerOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }

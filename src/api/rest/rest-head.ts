@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { headerOf } from "../../base/header-of.js";
 import type { RequestMemory } from "../../memory/memory-lease.js";
 import { auditOf } from "../request/audit-of.js";
 import { memoryOf } from "../request/memory-of.js";
@@ -18,8 +19,7 @@ export class RestHead implements RequestHead {
   }
 
   header(name: string): string | undefined {
-    const header = this.#request.headers[name];
-    return Array.isArray(header) ? header[0] : header;
+    return headerOf(this.#request, name);
   }
 
   get memory(): RequestMemory {

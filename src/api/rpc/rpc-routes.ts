@@ -20,10 +20,9 @@ import { checkJsonBytes } from "../messages/json-text.js";
 import { readMessageJson } from "../messages/json-type-faults.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
 import { type Observe, toFault } from "../observation/observation.js";
-import { parentSpanOf, traceIdOf } from "../observation/trace.js";
+import { parentSpanIn, traceOf } from "../observation/trace.js";
 import type { Pipeline } from "../pipeline/pipeline.js";
-import { auditOf } from "../request/audit-of.js";
-import { memoryOf } from "../request/memory-of.js";
+import { CallHead } from "./call-head.js";
 import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
@@ -126,23 +125,16 @@ function checkTypes({ input }: DescMethodUnary, bytes: Uint8Array): string {
 
 async function gate(pipeline: MethodAdmission, context: HandlerContext, { observe, visits }: RpcParts): Promise<void> {
   const call = callOf(context);
-  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
-  const traceId = traceIdOf(header("bt-trace-id"));
-  call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) });
-  const head = {
-    ...{ traceId, signal: context.signal, memory: memoryOf(call.raw), header },
-    get audit() {
-      return auditOf(call.raw);
-    },
-    visit: visits.of(call.raw),
-  };
+  const traceId = traceOf(call.raw);
+  call.observation = observe({ rpc: context.method.name, traceId, parent: parentSpanIn(call.raw) });
+  const head = new CallHead(call.raw, traceId, visits, context);
   call.admission = await admitCall(pipeline, head, call.observation);
 }
 
 function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
-  const header = (name: string) => context.requestHeader.get(name) ?? undefined;
-  const traceId = traceIdOf(header("bt-trace-id"));
-  return refusalOf(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanOf(header) }), traceId);
+  const { raw } = callOf(context);
+  const traceId = traceOf(raw);
+  return refusalOf(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanIn(raw) }), traceId);
 }
 
 function callOf(context: HandlerContext): RpcCall {
@@ -184,5 +176,5 @@ function serveUnary(
 
 function notServed(method: DescMethodUnary, context: HandlerContext): ConnectError {
   const fault = new Fault("method_not_allowed", `${method.name} is not served by this version.`);
-  return connectErrorOf(fault, traceIdOf(context.requestHeader.get("bt-trace-id") ?? undefined));
+  return connectErrorOf(fault, traceOf(callOf(context).raw));
 }

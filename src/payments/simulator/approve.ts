@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.js";
+import { compactUuid } from "../../base/compact-uuid.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { Keyring } from "../../tenancy/keyring.js";
-import { base62Of, decodeSignedPath, isAuthenticPath, type SignedPath } from "../signed-path.js";
+import { decodeSignedPath, isAuthenticPath, type SignedPath } from "../signed-path.js";
 import { approved, type SimulatedPayment } from "./ledger.js";
 import type { SendWebhook } from "./simulator.js";
 import type { SimulatorStore } from "./simulator-store.js";
@@ -36,7 +37,7 @@ export class SimulatedApprovals {
   /** Undefined for an address that we did not create. */
   async get(address: string): Promise<ApprovalView | undefined> {
     const found = await this.#authenticated(address);
-    const payment = found && (await this.#store.find(found.tenantId, base62Of(found.id)));
+    const payment = found && (await this.#store.find(found.tenantId, compactUuid(found.id)));
     return payment && this.#view(payment);
   }
 
@@ -45,9 +46,9 @@ export class SimulatedApprovals {
     const found = await this.#authenticated(address);
     const payment =
       found &&
-      (await this.#store.change(found.tenantId, base62Of(found.id), (current) => this.#after(current, choice)));
+      (await this.#store.change(found.tenantId, compactUuid(found.id), (current) => this.#after(current, choice)));
     // The buyer may close the page instead of going back.
-    if (found && payment) this.#sendWebhook(found.tenantId, { reference: base62Of(found.id) });
+    if (found && payment) this.#sendWebhook(found.tenantId, { reference: compactUuid(found.id) });
     return payment && this.#view(payment);
   }
 

@@ -1,3 +1,4 @@
+import { expandUuid } from "../../base/compact-uuid.js";
 import { newUuid, type TenantId } from "../../base/ids.js";
 import type { Database } from "../../store/database.js";
 import { readConnection } from "../../store/payments/connections.js";
@@ -6,7 +7,7 @@ import type { Keyring } from "../../tenancy/keyring.js";
 import { connectionOf } from "../connection.js";
 import { fieldOf } from "../connectors/fields.js";
 import { openPayment } from "../payment.js";
-import { encodeSignedPath, uuidFrom } from "../signed-path.js";
+import { encodeSignedPath } from "../signed-path.js";
 import type { WebhookDelivery } from "../webhook.js";
 import { writeSimulatorWebhook } from "./webhook.js";
 
@@ -57,7 +58,7 @@ export class SimulatorWebhooks {
 
   async #send(tenantId: TenantId, reference: string, times: number): Promise<void> {
     const { database, keyring, deliver } = this.#parts;
-    const id = uuidFrom(reference);
+    const id = expandUuid(reference);
     if (!id) return;
     const keys = await keyring.of(tenantId);
     const connection = await database.shared.run(tenantId, "unguarded", async (tx) => {

@@ -1,7 +1,7 @@
 import { preloaded } from "guest:packages";
 import { Buffer } from "node:buffer";
 import { createBt } from "./bt.js";
-import { ConsoleRoom, createConsole } from "./console.js";
+import { ConsoleState, createConsole } from "./console.js";
 import { Ending } from "./ending.js";
 import { type Handler, handlerOf } from "./handler.js";
 import type { GuestLimits, Host } from "./host.js";
@@ -12,7 +12,7 @@ import { HostIntl } from "./intl/host-intl.js";
 import { createIntl } from "./intl/intl.js";
 import { installLocaleMethods } from "./intl/locale-methods.js";
 import { parseJson, toText, writeJson } from "./intrinsics.js";
-import { speedUpBuffer } from "./node/buffer.js";
+import { installNativeBufferCodecs } from "./node/buffer.js";
 import { connectProcess, process } from "./node/process.js";
 import { Timers } from "./node/timers.js";
 import { RandomSource } from "./random.js";
@@ -45,9 +45,9 @@ export default function boot(host: Host): Guest {
   const random = new RandomSource(host);
   const calls = new HostCalls(host);
   const timers = new Timers(host);
-  const room = new ConsoleRoom();
+  const consoleState = new ConsoleState();
   const ending = new Ending(host);
-  installGlobals({ host, random, calls, timers, room, ending });
+  installGlobals({ host, random, calls, timers, consoleState, ending });
   const require = installRequire(host, calls, timers);
   let handler: Promise<Handler | undefined> | Handler | undefined;
   /** The first run begins with the evaluation of the code, whose pending work continues. */
@@ -55,7 +55,7 @@ export default function boot(host: Host): Guest {
 
   const start = (limits: string): void => {
     const read: GuestLimits = Object(parseJson(limits));
-    room.isFull = false;
+    consoleState.isFull = false;
     calls.start(read);
     timers.start(read.timers);
     ending.start(read);
@@ -67,7 +67,7 @@ export default function boot(host: Host): Guest {
       start(limits);
       isStarted = true;
       ending.isWrapped = wrapper !== undefined;
-      room.isWrapped = ending.isWrapped;
+      consoleState.isWrapped = ending.isWrapped;
       try {
         handler = wrapper ? handlerOf(evaluate(wrapper, require)) : moduleHandler(host, ending, require);
         return handler !== undefined;
@@ -114,18 +114,18 @@ interface GlobalParts {
   readonly random: RandomSource;
   readonly calls: HostCalls;
   readonly timers: Timers;
-  readonly room: ConsoleRoom;
+  readonly consoleState: ConsoleState;
   readonly ending: Ending;
 }
 
-function installGlobals({ host, random, calls, timers, room, ending }: GlobalParts): void {
-  const console = createConsole(host, room);
+function installGlobals({ host, random, calls, timers, consoleState, ending }: GlobalParts): void {
+  const console = createConsole(host, consoleState);
   const intl = new HostIntl(host);
   connectProcess(
     (level, text) => console[level](text),
     () => host.memoryBytes(),
   );
-  speedUpBuffer();
+  installNativeBufferCodecs();
   installLocaleMethods(intl);
   define(Math, "random", () => random.number());
   const globals = {

@@ -1,29 +1,30 @@
-import { withoutWrapper } from "../source-position.js";
+import { mapPositionsToSource } from "../source-position.js";
 import type { Host } from "./host.js";
 import { format, inspect } from "./node/inspect.js";
 
 /** Longest line; the worker bounds all lines together. */
 const LINE_CHARACTERS = 8_192;
 
-/** Whether the worker keeps further output. Once a run has enough, values are not even formatted. */
-export class ConsoleRoom {
+/** The state of a run's console. */
+export class ConsoleState {
+  /** Whether the worker drops further output. Values are not even formatted then. */
   isFull = false;
   /** Whether the tenant's code is CommonJS: positions in its stack traces then refer to the wrapper. */
   isWrapped = true;
 }
 
 /** Node's console, as far as it makes sense without a terminal: output is kept with the run. */
-export function createConsole(host: Host, room: ConsoleRoom) {
+export function createConsole(host: Host, consoleState: ConsoleState) {
   const counts = new Map<string, number>();
   const started = new Map<string, number>();
   let indent = "";
 
   const write = (level: string, values: readonly unknown[]) => {
-    if (room.isFull) return;
+    if (consoleState.isFull) return;
     const written = `${indent}${format(...values)}`;
-    const text = room.isWrapped ? withoutWrapper(written) : written;
+    const text = consoleState.isWrapped ? mapPositionsToSource(written) : written;
     const kept = host.log(level, text.length > LINE_CHARACTERS ? `${text.slice(0, LINE_CHARACTERS)}...` : text);
-    room.isFull = !kept;
+    consoleState.isFull = !kept;
   };
   const writer =
     (level: string) =>

@@ -1,6 +1,6 @@
 import type { TenantId, Uuid } from "../../base/ids.js";
 import type { LogDueKind, StampDueKind } from "../jobs/due.js";
-import { defineRow } from "../statements/row-statements.js";
+import { defineHasRow, defineRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite, inSizes } from "../statements/statement.js";
 
 /** A stored entry of a chain: the seal of a minute, or a mark. */
@@ -72,17 +72,12 @@ export const SEAL_COLUMNS =
   "kind, version, digest_version, window_start, number, row_count, digest, previous, key_version, mac, sealed_at, subject, signed_body, signature";
 
 /** The last entry of the chain. */
-export const readLastSeal = defineStatement<"last", SealRow | null, SealRow>({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [
-    sql`
-      select ${sql.unsafe(SEAL_COLUMNS)}
-      from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
-  ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
-});
+export const readLastSeal = defineRow<"last", SealRow>(
+  "read",
+  "audit_seals",
+  (sql, tenantId) => sql`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals where tenant_id = ${tenantId} order by number desc limit 1`,
+);
 
 /** The text of the last signed entry. */
 export const readLastSigned = defineStatement<"last", string | null, { readonly signed_body: string }>({
@@ -106,28 +101,21 @@ export const readSeal = defineRow<number, SealRow>(
 );
 
 /** The latest attestation of a tenant, from the vault's own chain. */
-export const readAttestation = defineStatement<TenantId, SealRow | null, SealRow>({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: (subject) => subject,
-  queries: (sql, tenantId, subjects) =>
-    subjects.map(
-      (subject) => sql`
-        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
-        where tenant_id = ${tenantId} and subject = ${subject} order by number desc limit 1`,
-    ),
-  answers: (rows) => rows.map(([row]) => row ?? null),
-});
+export const readAttestation = defineRow<TenantId, SealRow>(
+  "read",
+  "audit_seals",
+  (sql, tenantId, subject) => sql`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+    where tenant_id = ${tenantId} and subject = ${subject} order by number desc limit 1`,
+);
 
 export const HEAD_COLUMNS = "number, last_mac, kept_from, key_version, mac, attested_number, attested_mac, attested_at";
 
-export const readChainHead = defineStatement<"head", HeadRow | null, HeadRow>({
-  table: "audit_heads",
-  kind: "read",
-  sortKey: () => "",
-  queries: (sql, tenantId) => [sql`select ${sql.unsafe(HEAD_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
-});
+export const readChainHead = defineRow<"head", HeadRow>(
+  "read",
+  "audit_heads",
+  (sql, tenantId) => sql`select ${sql.unsafe(HEAD_COLUMNS)} from audit_heads where tenant_id = ${tenantId}`,
+);
 
 /** Fails with a unique violation if the number is taken. */
 export const insertSeal = defineWrite<NewSeal>({
@@ -147,18 +135,11 @@ export interface HeadMove {
 }
 
 /** Replaces the head of the chain. Returns whether it was still the one that the caller read. */
-export const moveChainHead = defineStatement<HeadMove, boolean, unknown>({
-  table: "audit_heads",
-  kind: "write",
-  sortKey: ({ head }) => String(head.number),
-  queries: (sql, tenantId, moves) =>
-    moves.map(({ before, head }) =>
-      before
-        ? sql`update audit_heads set ${sql({ ...head })} where tenant_id = ${tenantId} and mac = ${before} returning 1`
-        : sql`insert into audit_heads ${sql({ tenant_id: tenantId, ...head })} on conflict do nothing returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const moveChainHead = defineHasRow<HeadMove>("write", "audit_heads", (sql, tenantId, { before, head }) =>
+  before
+    ? sql`update audit_heads set ${sql({ ...head })} where tenant_id = ${tenantId} and mac = ${before} returning 1`
+    : sql`insert into audit_heads ${sql({ tenant_id: tenantId, ...head })} on conflict do nothing returning 1`,
+);
 
 /** Deletes the due minutes up to a minute. Unlike a swept minute, a closed minute gets no more rows. */
 export const deleteLogDue = defineWrite<{ readonly kind: LogDueKind | StampDueKind; readonly minute: Date }>({

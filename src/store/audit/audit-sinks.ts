@@ -61,23 +61,14 @@ export const readSealsAfter = defineRows<{ readonly number: number; readonly lim
 );
 
 /** The first entries of the vault's own chain after a number, without attestations. */
-export const readVaultEntriesAfter = defineStatement<
-  { readonly number: number; readonly limit: number },
-  readonly SealRow[],
-  SealRow
->({
-  table: "audit_seals",
-  kind: "read",
-  sortKey: ({ number }) => String(number),
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      ({ number, limit }) => sql`
-        select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
-        where tenant_id = ${tenantId} and kind in ('event', 'restart') and number > ${number}
-        order by number limit ${limit}`,
-    ),
-  answers: (rows) => rows,
-});
+export const readVaultEntriesAfter = defineRows<{ readonly number: number; readonly limit: number }, SealRow>(
+  "read",
+  "audit_seals",
+  (sql, tenantId, { number, limit }) => sql`
+    select ${sql.unsafe(SEAL_COLUMNS)} from audit_seals
+    where tenant_id = ${tenantId} and kind in ('event', 'restart') and number > ${number}
+    order by number limit ${limit}`,
+);
 
 /** Entries after a number that record where the log's time was set back. */
 export const readSetBacksAfter = defineRows<number, SealRow>(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
-import { mayEnter, runsAsRoot, type ServerAccount } from "./server-account.js";
+import { canAccessDirectory, runsAsRoot, type ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
 
 /** The role owns the database and may create roles, but is not a superuser. */
@@ -57,7 +57,7 @@ export async function majorsIn(dataDir: string): Promise<readonly number[]> {
 
 /** @throws EmbeddedDatabaseError if the directory is not a database of the major version in its name */
 export async function assertMajor({ data, dataDir, home, major }: Cluster): Promise<void> {
-  const version = (await readOptional(join(data, "PG_VERSION")))?.trim();
+  const version = (await readFileIfExists(join(data, "PG_VERSION")))?.trim();
   if (version === String(major)) return;
   throw new EmbeddedDatabaseError(
     version === undefined
@@ -68,7 +68,7 @@ export async function assertMajor({ data, dataDir, home, major }: Cluster): Prom
 
 /** @throws EmbeddedDatabaseError if the password is missing */
 export async function readPassword({ home, passwordFile }: Cluster): Promise<string> {
-  const password = (await readOptional(passwordFile))?.trim();
+  const password = (await readFileIfExists(passwordFile))?.trim();
   if (password) return password;
   throw new EmbeddedDatabaseError(
     `The database's password is missing: restore ${passwordFile} from the backup that ${home} came from.`,
@@ -76,7 +76,7 @@ export async function readPassword({ home, passwordFile }: Cluster): Promise<str
 }
 
 /** Returns the text of a file; undefined for a missing file. */
-export async function readOptional(path: string): Promise<string | undefined> {
+export async function readFileIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
@@ -121,7 +121,7 @@ export async function createCluster(
  */
 export async function repairPermissions({ home, data, passwordFile }: Cluster, account: ServerAccount): Promise<void> {
   if (runsAsRoot()) {
-    if (!(await mayEnter(home, account))) await chmod(home, homeMode());
+    if (!(await canAccessDirectory(home, account))) await chmod(home, homeMode());
     if ((await stat(data)).uid !== account.uid) await changeOwner(data, account);
   }
   for (const [path, mode] of [[data, 0o700] as const, [passwordFile, 0o600] as const]) {

@@ -8,8 +8,8 @@ import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
 import {
   accountForRoot,
   accountOf,
+  canAccessDirectory,
   inaccessibleParent,
-  mayEnter,
   ownAccount,
   runsAsRoot,
   type ServerAccount,
@@ -54,7 +54,7 @@ export async function createDataDirectory({ dataDir, account }: DataLocation): P
   for (let made = dataDir; firstMade !== undefined && made.length >= firstMade.length; made = dirname(made)) {
     await chmod(made, 0o711);
   }
-  if (!(await mayEnter(dataDir, account))) await chmod(dataDir, ((await stat(dataDir)).mode & 0o777) | 0o011);
+  if (!(await canAccessDirectory(dataDir, account))) await chmod(dataDir, ((await stat(dataDir)).mode & 0o777) | 0o011);
 }
 
 async function locateAsUser(dataDir: string): Promise<DataLocation> {

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "../postgres/database-error.js";
-import { majorsIn, type PostgresPrograms, readOptional } from "./cluster.js";
+import { majorsIn, type PostgresPrograms, readFileIfExists } from "./cluster.js";
 import type { DataLocation } from "./data-location.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import type { ServerAccount } from "./server-account.js";
@@ -86,7 +86,7 @@ export async function bundledPostgres(
   account: ServerAccount,
 ): Promise<PostgresPrograms | Unusable> {
   const version =
-    packageDir && /"version": ?"([\w.-]+)"/.exec((await readOptional(join(packageDir, "package.json"))) ?? "")?.[1];
+    packageDir && /"version": ?"([\w.-]+)"/.exec((await readFileIfExists(join(packageDir, "package.json"))) ?? "")?.[1];
   if (!packageDir || !version) return { problem: "it is not installed", copyMayHelp: false };
   const inPlace = await tryPackage(packageDir, account);
   if (isUsable(inPlace) || !inPlace.copyMayHelp) return inPlace;
@@ -141,7 +141,7 @@ async function probe(bin: string, account: ServerAccount): Promise<PostgresProgr
  * them the loader fails with `libicui18n.so.60: cannot open shared object file`.
  */
 async function makeLinks(packageDir: string): Promise<void> {
-  const list = (await readOptional(join(packageDir, "native", "pg-symlinks.json"))) ?? "[]";
+  const list = (await readFileIfExists(join(packageDir, "native", "pg-symlinks.json"))) ?? "[]";
   const links: readonly { source: string; target: string }[] = JSON.parse(list);
   for (const { source, target } of links) {
     await symlink(relative(dirname(target), source), join(packageDir, target)).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../postgres/database-error.js";
-import { readOptional } from "./cluster.js";
+import { readFileIfExists } from "./cluster.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import type { ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
@@ -62,7 +62,7 @@ export function startServer(
 }
 
 /** A server that another process started. */
-export function foundServer(pid: number, data: string): PostgresServer {
+export function existingServer(pid: number, data: string): PostgresServer {
   const ended = new Promise<string>((resolve) => {
     const timer = setInterval(() => {
       if (isServerOf(pid, data)) return;
@@ -153,6 +153,6 @@ export async function removeStalePidFile(data: string): Promise<string | undefin
 }
 
 async function readPidFile(data: string): Promise<readonly string[]> {
-  const text = (await readOptional(join(data, "postmaster.pid"))) ?? "";
+  const text = (await readFileIfExists(join(data, "postmaster.pid"))) ?? "";
   return text.split("\n").map((line) => line.trim());
 }

@@ -18,8 +18,8 @@ import { EmbeddedDatabaseError } from "./embedded-database-error.js";
 import { findPostgres, installedPackage, removeOldCopies } from "./postgres-programs.js";
 import {
   commandLine,
+  existingServer,
   findPostmaster,
-  foundServer,
   type PostgresServer,
   removeStalePidFile,
   signalServer,
@@ -82,7 +82,7 @@ export async function findDatabase(opening: Opening): Promise<RunningDatabase | 
   if (major === undefined) return undefined;
   const cluster = clusterIn(opening.dataDir, major);
   const postmaster = await findPostmaster(cluster.data);
-  return postmaster && untilReady(foundServer(postmaster.pid, cluster.data), cluster, opening);
+  return postmaster && untilReady(existingServer(postmaster.pid, cluster.data), cluster, opening);
 }
 
 /**

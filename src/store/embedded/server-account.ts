@@ -59,11 +59,13 @@ export async function accountForRoot(): Promise<ServerAccount> {
 export async function inaccessibleParent(path: string, account: ServerAccount): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent === path) return undefined;
-  return (await inaccessibleParent(parent, account)) ?? ((await mayEnter(parent, account)) ? undefined : parent);
+  return (
+    (await inaccessibleParent(parent, account)) ?? ((await canAccessDirectory(parent, account)) ? undefined : parent)
+  );
 }
 
 /** Checks the mode bits, because a process cannot ask for another uid. `spawn` drops supplementary groups. */
-export async function mayEnter(directory: string, account: ServerAccount): Promise<boolean> {
+export async function canAccessDirectory(directory: string, account: ServerAccount): Promise<boolean> {
   try {
     const { mode, uid, gid } = await stat(directory);
     const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;

@@ -17,7 +17,7 @@ export type NewFailedRun = Pick<FailedRunRow, "id" | "record"> & {
 };
 
 /** The number of failed runs kept for each reactor or proxy. Concurrent inserts may leave a few more for a while. */
-export const FAILED_RUNS_KEPT = 20;
+export const MAX_FAILED_RUNS = 20;
 
 /** Stores a failed run and deletes its function's oldest ones. Skips rows that another transaction is deleting. */
 export const insertFailedRun = defineWrite<NewFailedRun>({
@@ -31,7 +31,7 @@ export const insertFailedRun = defineWrite<NewFailedRun>({
         sql`
           delete from failed_runs where tenant_id = ${tenantId} and id = any(array(
             select id from failed_runs where tenant_id = ${tenantId} and function_id = ${input.function_id}
-            order by created_at desc, id desc offset ${FAILED_RUNS_KEPT} for update skip locked))`,
+            order by created_at desc, id desc offset ${MAX_FAILED_RUNS} for update skip locked))`,
       ];
     }),
 });
@@ -43,7 +43,7 @@ export const listFailedRuns = defineRows<Uuid, FailedRunRow>(
   (sql, tenantId, id, at) => sql`
     select id, record, created_at from failed_runs
     where tenant_id = ${tenantId} and function_id = ${id} and ${isUnexpired(sql, "expires_at", at)}
-    order by created_at desc, id desc limit ${FAILED_RUNS_KEPT}`,
+    order by created_at desc, id desc limit ${MAX_FAILED_RUNS}`,
 );
 
 /** Deletes the failed runs of a deleted reactor or proxy. */

@@ -92,7 +92,7 @@ function isAnswered(error: unknown): error is DatabaseError | postgres.PostgresE
  * Whether the session may differ from a new one: it was lost, our own code failed at a statement, its prepared
  * statements are gone, or it takes no writes. A session that was read-only once may stay so for good.
  */
-export function isSessionSuspect(error: unknown): boolean {
+export function mustDiscardSession(error: unknown): boolean {
   if (!isAnswered(error) || error.code === "25006") return true;
   const trouble = classifyFailure(error);
   return trouble === "connection" || trouble === "stale_session";

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.js";
 import type { Sql } from "../postgres/connect.js";
 import { boundWrite } from "../statements/bound-statement.js";
 import { json, text, uuid } from "../statements/parameter.js";
+import { defineHasRow } from "../statements/row-statements.js";
 import { defineStatement, defineWrite } from "../statements/statement.js";
 import { lockedRead } from "../transactions/row-lock.js";
 
@@ -77,7 +78,7 @@ export const updateTenantRow = boundWrite<TenantChange>({
  * Increments the revision that requests are authorized under. Part of every change to keys, applications, rules,
  * settings or state: earlier authorizations fail once it commits.
  */
-export const raiseAuthRevision = boundWrite<TenantId>({
+export const incrementAuthRevision = boundWrite<TenantId>({
   table: "tenants",
   isAtCommit: true,
   sql: "update tenants set auth_revision = auth_revision + 1 where tenant_id = :tenant",
@@ -86,7 +87,7 @@ export const raiseAuthRevision = boundWrite<TenantId>({
   combine: (inputs) => inputs.slice(0, 1),
 });
 
-export interface TenantEnd {
+export interface TenantDeletionMark {
   readonly modified_by: Uuid;
   /** Proves later that the vault deleted the tenant itself. */
   readonly closing_mac: Buffer;
@@ -96,33 +97,23 @@ export interface TenantEnd {
  * Deletes a tenant for good, and erases its name. Its row stays, which prevents reuse of its id. Returns whether the
  * tenant was active.
  */
-export const markTenantDeleted = defineStatement<TenantEnd, boolean, unknown>({
-  table: "tenants",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs, at) =>
-    inputs.map(
-      ({ modified_by, closing_mac }) => sql`
-        update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
-          modified_by = ${modified_by}, modified_at = ${at}, closing_mac = ${closing_mac}
-        where tenant_id = ${tenantId} and state = 'active' returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const markTenantDeleted = defineHasRow<TenantDeletionMark>(
+  "write",
+  "tenants",
+  (sql, tenantId, { modified_by, closing_mac }, at) => sql`
+    update tenants set state = 'deleted', name = '', settings = '{}', auth_revision = auth_revision + 1,
+      modified_by = ${modified_by}, modified_at = ${at}, closing_mac = ${closing_mac}
+    where tenant_id = ${tenantId} and state = 'active' returning 1`,
+);
 
 /** Sets the number that the tenant's plan includes; null: the configuration's. Returns whether the tenant exists. */
-export const setIncludedTokens = defineStatement<number | null, boolean, unknown>({
-  table: "tenants",
-  kind: "write",
-  sortKey: () => "",
-  queries: (sql, tenantId, inputs) =>
-    inputs.map(
-      (included) => sql`
-        update tenants set included_monthly_active_tokens = ${included}
-        where tenant_id = ${tenantId} and state = 'active' returning 1`,
-    ),
-  answers: (rows) => rows.map(({ length }) => length > 0),
-});
+export const setIncludedTokens = defineHasRow<number | null>(
+  "write",
+  "tenants",
+  (sql, tenantId, included) => sql`
+    update tenants set included_monthly_active_tokens = ${included}
+    where tenant_id = ${tenantId} and state = 'active' returning 1`,
+);
 
 /**
  * The ids of all tenants, a thousand at a time. Only for the owner of the tables: row-level security shows other roles

@@ -75,7 +75,7 @@ function union(sql: SqlTag, parts: readonly Fragment[]): Fragment {
 }
 
 /** The number of tokens of each source, counted up to `most`, in the order of the sources. */
-export const countSources = defineStatement<
+export const countTokensBySource = defineStatement<
   { readonly sources: readonly TokenSource[]; readonly most: number },
   readonly number[],
   { readonly place: number; readonly n: number }

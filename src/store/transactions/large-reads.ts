@@ -87,7 +87,8 @@ export class LargeReads {
   }
 }
 
-function tooManyBytes(): Fault {
+/** The fault of a request that reads more than {@link MAX_READ_BYTES}. */
+export function tooManyBytes(): Fault {
   const detail = `The tokens that a request reads must not have more than ${MAX_READ_BYTES} bytes together.`;
   return new Fault("validation_failed", detail, { fields: {} });
 }

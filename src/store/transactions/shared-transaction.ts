@@ -1,5 +1,5 @@
 import type { TenantId } from "../../base/ids.js";
-import { ConnectionLost, isSessionSuspect } from "../postgres/database-error.js";
+import { ConnectionLost, mustDiscardSession } from "../postgres/database-error.js";
 import type { Engine, Opened } from "../postgres/open-connection.js";
 import { boundQuery } from "../statements/bound-statement.js";
 import { bigint } from "../statements/parameter.js";
@@ -43,9 +43,9 @@ export function hasLogged(result: TransactionResult): boolean {
 }
 
 /** Whether the session may still be at work on the transaction. */
-export function leavesSessionSuspect(result: TransactionResult): boolean {
+export function mustDiscardSessionAfter(result: TransactionResult): boolean {
   if (result.kind === "unknown") return true;
-  return result.kind === "aborted" && result.culprit === undefined && isSessionSuspect(result.error);
+  return result.kind === "aborted" && result.culprit === undefined && mustDiscardSession(result.error);
 }
 
 /** The work of one request, and its memory for large values. */

@@ -14,7 +14,7 @@ import { MAX_IN_FLIGHT } from "./overload-detector.js";
 import {
   type Guard,
   hasLogged,
-  leavesSessionSuspect,
+  mustDiscardSessionAfter,
   runTransaction,
   type TransactionResult,
 } from "./shared-transaction.js";
@@ -262,7 +262,7 @@ export class TransactionBatcher {
     if (hasLogged(result)) this.#logged.add(tenantId, now);
     clearTimeout(timeout);
     queue.ended(result, startedAt, performance.now());
-    if (leavesSessionSuspect(result)) slot.renew();
+    if (mustDiscardSessionAfter(result)) slot.renew();
     this.#free.push(slot);
     this.#counts.ended(queue, length, isStalled);
     this.#wake();

@@ -2,7 +2,7 @@ import { invalid } from "../../base/fault.js";
 import { offsetOf, type PageRequest } from "../../base/page.js";
 import {
   type Alternative,
-  countSources,
+  countTokensBySource,
   type FoundKeys,
   searchTokenKeys,
   type TokenSource,
@@ -51,7 +51,7 @@ async function narrowest(
   most: number,
 ): Promise<readonly TokenSource[]> {
   const all = plans.flat(2);
-  const counts = await tx.query(countSources, { sources: all, most: most + 1 });
+  const counts = await tx.query(countTokensBySource, { sources: all, most: most + 1 });
   const countOf = new Map(all.map((source, index) => [source, counts[index] ?? 0]));
   const sum = (sources: readonly TokenSource[]) => sources.reduce((n, source) => n + (countOf.get(source) ?? 0), 0);
   const fewest = <T>(items: readonly T[], sourcesIn: (item: T) => readonly TokenSource[]) =>

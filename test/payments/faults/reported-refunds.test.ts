@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Clock } from "../../../src/base/clock.js";
+import { compactUuid } from "../../../src/base/compact-uuid.js";
 import type { Uuid } from "../../../src/base/ids.js";
-import { base62Of } from "../../../src/payments/signed-path.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { adyenBench } from "../connectors/adyen-bench.js";
 import { agents } from "../connectors/bench.js";
@@ -57,7 +57,7 @@ describe("a refund that succeeded and was then returned", () => {
       const told = (more: { readonly eventCode: string }) =>
         bench.standIn.signed({
           ...{ pspReference: refund.providerId ?? "", originalReference: payment.providerId ?? "", success: "true" },
-          ...{ merchantReference: base62Of(refund.id), amount: { currency: "EUR", value: 500 }, reason: "" },
+          ...{ merchantReference: compactUuid(refund.id), amount: { currency: "EUR", value: 500 }, reason: "" },
           merchantAccountCode: bench.fields.merchant_account ?? "",
           ...more,
         });
@@ -85,7 +85,7 @@ describe("a refund that succeeded and was then returned", () => {
         data: {
           object: {
             ...{ id: refund.providerId ?? "", object: "refund", amount: 500, currency: "eur", status },
-            ...{ payment_intent: payment.providerId ?? "", metadata: { reference: base62Of(refund.id) } },
+            ...{ payment_intent: payment.providerId ?? "", metadata: { reference: compactUuid(refund.id) } },
           },
         },
       });

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inaccessibleParent, mayEnter, ownAccount } from "../../../src/store/embedded/server-account.js";
+import { canAccessDirectory, inaccessibleParent, ownAccount } from "../../../src/store/embedded/server-account.js";
 import { isRoot, scratch } from "./support/databases.js";
 
 const UID = 40_001;
@@ -20,7 +20,7 @@ describe("whether an account may enter", () => {
     const directory = scratch();
     chownSync(directory, owner[0], owner[1]);
     chmodSync(directory, mode);
-    expect(await mayEnter(directory, account)).toBe(may);
+    expect(await canAccessDirectory(directory, account)).toBe(may);
   });
 
   it("is decided by the topmost closed directory, regardless of those below, and not by the place itself", async () => {

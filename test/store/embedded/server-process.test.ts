@@ -4,7 +4,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
-  foundServer,
+  existingServer,
   isServerOf,
   type PostgresServer,
   startServer,
@@ -88,7 +88,7 @@ describe("stopping a server", () => {
       said += text;
     });
     await once(child.stdout, "data");
-    return { server: foundServer(child.pid ?? 0, data), signals: () => said.replace("ready\n", "").trim() };
+    return { server: existingServer(child.pid ?? 0, data), signals: () => said.replace("ready\n", "").trim() };
   }
 
   it.each([

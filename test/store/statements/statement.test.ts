@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { logEntry } from "../../../src/audit/log-entry.js";
 import { writeLog } from "../../../src/store/audit/audit-logs.js";
 import { inPreparedSizes } from "../../../src/store/statements/prepared-sizes.js";
-import { raiseAuthRevision, readTenant } from "../../../src/store/tenancy/tenants.js";
+import { incrementAuthRevision, readTenant } from "../../../src/store/tenancy/tenants.js";
 import { countActiveToken, countToken } from "../../../src/store/tokens/token-counts.js";
 import { upsertCvc } from "../../../src/store/tokens/token-cvc.js";
 import { insertTerm } from "../../../src/store/tokens/token-terms.js";
@@ -20,7 +20,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 
 /** Everything that tests can have written in any order, by the table that it locks. */
 const WRITES: Record<string, (tx: Transaction, index: number) => void> = {
-  tenants: (tx) => tx.enqueue(raiseAuthRevision, tx.tenantId),
+  tenants: (tx) => tx.enqueue(incrementAuthRevision, tx.tenantId),
   token_cvc: (tx, index) => upsertCvc(tx, { token_id: `token ${index}`, code: Buffer.of(1), due_at: tx.now }),
   token_terms: (tx, index) =>
     insertTerm(tx, { term: Buffer.from(`term ${index}`), created_at: tx.now, token_id: `token ${index}` }),

@@ -9,7 +9,7 @@ import { StaleAuthorization, UniqueViolation } from "../../../src/store/postgres
 import { boundQuery } from "../../../src/store/statements/bound-statement.js";
 import { bigint } from "../../../src/store/statements/parameter.js";
 import { defineWrite, type Statement } from "../../../src/store/statements/statement.js";
-import { insertTenant, raiseAuthRevision, readTenant } from "../../../src/store/tenancy/tenants.js";
+import { incrementAuthRevision, insertTenant, readTenant } from "../../../src/store/tenancy/tenants.js";
 import type { Transaction } from "../../../src/store/transactions/transaction.js";
 import type { Columns } from "../../../src/store/wire/columns.js";
 import { startDatabase, type TestDatabase } from "../../support/databases.js";
@@ -329,7 +329,7 @@ describe("the guard", () => {
   it("fails all requests that were authorized under an older revision, and no others", async () => {
     await using fixture = await openFixture(database);
     await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) =>
-      tx.enqueue(raiseAuthRevision, tx.tenantId),
+      tx.enqueue(incrementAuthRevision, tx.tenantId),
     );
     const insert = (guard: number, name: string) =>
       fixture.batcher.run(fixture.tenantId, guard, async (tx) => insertAndLog(tx, name));
@@ -358,7 +358,9 @@ describe("the guard", () => {
     expect(first).toBeGreaterThanOrEqual(before);
     expect(first).toBeLessThan(performance.now());
     expect(confirmedAt(2)).toBe(-Infinity);
-    await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) => tx.enqueue(raiseAuthRevision, tx.tenantId));
+    await fixture.batcher.run(fixture.tenantId, "unguarded", async (tx) =>
+      tx.enqueue(incrementAuthRevision, tx.tenantId),
+    );
     await expect(fixture.insert("late")).rejects.toThrow(StaleAuthorization);
     expect(confirmedAt(FIRST_REVISION)).toBe(first);
     expect(confirmedAt(2)).toBe(-Infinity);
@@ -369,7 +371,7 @@ describe("the guard", () => {
     const raise = () =>
       fixture.batcher.run(fixture.tenantId, FIRST_REVISION, async (tx) => {
         const row = await tx.query(readTenant, tx.tenantId);
-        tx.enqueue(raiseAuthRevision, tx.tenantId);
+        tx.enqueue(incrementAuthRevision, tx.tenantId);
         return row?.auth_revision;
       });
     await expect(raise()).resolves.toBe(1);

@@ -7,7 +7,7 @@ import { exchange, type Incoming } from "./exchange.js";
 import { headerEntries, joinedHeaders } from "./headers.js";
 
 /** The socket of requests and responses: connected, and without effect. */
-export class StandInSocket extends EventEmitter {
+export class StubSocket extends EventEmitter {
   readonly connecting = false;
   readonly encrypted = true;
   readonly authorized = true;
@@ -50,7 +50,7 @@ export class IncomingMessage extends Readable {
   readonly aborted = false;
   readonly trailers = {};
   readonly rawTrailers: string[] = [];
-  readonly socket = new StandInSocket();
+  readonly socket = new StubSocket();
   readonly headers: Record<string, string | string[]>;
   readonly rawHeaders: string[];
 
@@ -74,7 +74,7 @@ export class ClientRequest extends Writable {
   readonly path: string;
   readonly protocol: string;
   readonly reusedSocket = false;
-  readonly socket = new StandInSocket();
+  readonly socket = new StubSocket();
   readonly #calls: HostCalls;
   readonly #url: string;
   readonly #headers = new Map<string, [name: string, value: unknown]>();

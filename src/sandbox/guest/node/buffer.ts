@@ -6,7 +6,7 @@ import { toBytes, toText } from "../intrinsics.js";
  * The `buffer` package is plain JavaScript, some forty times slower in this engine than in V8. UTF-8, base64 and hex
  * use the engine's native functions instead, and so does `base64url`, which the package lacks.
  */
-export function speedUpBuffer(): void {
+export function installNativeBufferCodecs(): void {
   const { from, byteLength, isEncoding } = Buffer;
   const { toString: decode, write } = Buffer.prototype;
 

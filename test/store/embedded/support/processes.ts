@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { clusterIn, majorsIn } from "../../../../src/store/embedded/cluster.js";
 import type { EmbeddedConnection } from "../../../../src/store/embedded/embedded-database.js";
-import { findPostmaster, foundServer, stopServer } from "../../../../src/store/embedded/postgres-server.js";
+import { existingServer, findPostmaster, stopServer } from "../../../../src/store/embedded/postgres-server.js";
 import { removeSocketDirectory } from "../../../../src/store/embedded/socket-directory.js";
 import type { AtTheEnd } from "./databases.js";
 
@@ -31,7 +31,7 @@ async function endServersIn(dataDir: string): Promise<void> {
     const { data } = clusterIn(dataDir, major);
     const postmaster = await findPostmaster(data);
     if (postmaster === undefined) continue;
-    await stopServer(foundServer(postmaster.pid, data));
+    await stopServer(existingServer(postmaster.pid, data));
     if (postmaster.socketDirectory !== undefined) await removeSocketDirectory(postmaster.socketDirectory);
   }
 }

@@ -1,0 +1,48 @@
+import { headerOf } from "../../base/header-of.js";
+import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { Visit } from "../../people/visit.js";
+import type { Visits } from "../browser/visits.js";
+import type { ArrivedRequest } from "../connection/exchange.js";
+import { auditOf } from "../request/audit-of.js";
+import { memoryOf } from "../request/memory-of.js";
+import type { RequestAudit, RequestHead } from "../request/request-head.js";
+
+/** Has the signal that ends a call. */
+interface Aborting {
+  readonly signal: AbortSignal;
+}
+
+/** The head of a call, read as it is asked for. */
+export class CallHead implements RequestHead {
+  readonly traceId: string;
+  readonly #request: ArrivedRequest;
+  readonly #visits: Visits;
+  readonly #abort: Aborting;
+
+  constructor(request: ArrivedRequest, traceId: string, visits: Visits, abort: Aborting) {
+    this.traceId = traceId;
+    this.#request = request;
+    this.#visits = visits;
+    this.#abort = abort;
+  }
+
+  header(name: string): string | undefined {
+    return headerOf(this.#request, name);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get memory(): RequestMemory {
+    return memoryOf(this.#request);
+  }
+
+  get audit(): RequestAudit {
+    return auditOf(this.#request);
+  }
+
+  get visit(): Visit {
+    return this.#visits.of(this.#request);
+  }
+}
