@@ -11,7 +11,10 @@ const OTHER_TLS = /^ERR_SSL|EPROTO/;
 const NOT_TRUSTED = /CERT|^UNABLE_TO|SELF_SIGNED|^ERR_TLS/;
 const CLOSED = /^(ECONNRESET|EPIPE|ECONNABORTED)$/;
 
-/** What OpenSSL makes of a first record that is not one of TLS, such as an HTTP response or an SSH banner. */
+/**
+ * What OpenSSL makes of a first record that is not one of TLS, such as an HTTP response or an SSH banner. Over TLS 1.2 text
+ * in the clear has the same code later too; such a call is not sent again.
+ */
 const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|HTTPS_PROXY_REQUEST)$/;
 /** Reasons of OpenSSL that only a handshake has: no version, cipher, group or signature in common, and bad hellos. */
 const NOTHING_IN_COMMON = new Set(
