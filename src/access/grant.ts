@@ -21,11 +21,11 @@ const IMPLICIT_TRANSFORM: Record<TokenPermission, Transform> = {
 };
 
 /** Ranks transforms by how much they show. Of several, the one that shows least counts. */
-const CARE: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 };
+const OPENNESS: Record<Transform, number> = { redact: 0, mask: 1, reveal: 2 };
 
 /** The one of two transforms that shows less. */
 export function stricterTransform(one: Transform, other: Transform): Transform {
-  return CARE[other] < CARE[one] ? other : one;
+  return OPENNESS[other] < OPENNESS[one] ? other : one;
 }
 
 /** The rights of one caller. A session's rights are limited by its authorizer's current rights. */
@@ -172,10 +172,10 @@ export class Grant {
       const ownReach = reachOf(rule.scope);
       const covers = rule.scope.kind === "container" && reach.startsWith(ownReach);
       const overlaps = covers || ownReach.startsWith(reach) || reach.startsWith(ownReach);
-      if (overlaps && CARE[rule.transform] < CARE[transform]) return false;
+      if (overlaps && OPENNESS[rule.transform] < OPENNESS[transform]) return false;
       if (covers) return true;
     }
-    return this.#permissions.has(permission) && CARE[IMPLICIT_TRANSFORM[permission]] >= CARE[transform];
+    return this.#permissions.has(permission) && OPENNESS[IMPLICIT_TRANSFORM[permission]] >= OPENNESS[transform];
   }
 }
 

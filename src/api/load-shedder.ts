@@ -12,7 +12,7 @@ export interface OverloadCheck {
 }
 
 /**
- * Refuses REST requests before the router, hooks and log, while their tenant overloads the server or the queue of all
+ * Refuses requests with a BT-API-KEY, except RPC calls, before the router, hooks and log, while their tenant overloads the server or the queue of all
  * tenants is full. A refusal costs 30 us here and 95 behind the router: at a third of the cost of serving, refusals
  * would saturate the server at twice its capacity. RPC calls are refused after authentication (`requireRoom`), in the
  * form of their protocol.

@@ -70,7 +70,7 @@ async function ask(
     const isUnderWay = refund !== undefined && current.attempt?.key === key;
     if (!isUnderWay) return { payment: current, moved: false, approved: false };
     const change = applyRefund(current, refund, outcome, now.getTime());
-    // A resent refund was under way for a while.
+    // Between two sendings the service may have refunded: look once more.
     return attempt.state === "sent" ? change : withAnotherLookUp(current, change, now.getTime());
   };
 }

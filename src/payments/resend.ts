@@ -4,8 +4,10 @@ import type { Attempt, Payment } from "./payment.js";
 import { providerOf } from "./providers.js";
 
 /**
- * Whether to send a request again whose end is unknown, after a look-up of its payment (decision 0023). Only if the
- * look-up shows that the service does not have it, or if the service would detect the repetition.
+ * Whether to send a request again whose end is unknown, after a look-up of its payment (decision 0023). Only if it was
+ * never sent, if the look-up shows that the service does not have it, or if the service would detect the repetition. The
+ * caller checks that it is the same account.
+ * @param payment after `applyLookUp`, which ends a request that the look-up found.
  */
 export function shouldResend({ attempt, status, connection }: Payment, found: LookUpOutcome, now: number): boolean {
   if (!attempt || attempt.state === "accepted" || found.kind === "unknown") return false;
@@ -15,7 +17,7 @@ export function shouldResend({ attempt, status, connection }: Payment, found: Lo
       return found.kind === "absent" || (found.kind === "unsupported" && isSafe);
     case "refund":
       if (status !== "capture_succeeded" || found.kind === "absent") return false;
-      // A payment can have many refunds. A refund missing from the list does not exist; without a list it may exist.
+      // With a list of refunds, ours does not exist: it would have ended by now. Without one it may exist.
       return (found.kind === "found" && found.refunds !== undefined) || isSafe;
     default:
       return found.kind === "unsupported" ? isSafe : found.kind === "found" && found.state.kind === "authorized";

@@ -18,9 +18,9 @@ const OF_CONNECTION = new Set([
 ]);
 
 /**
- * Headers that `Connection` cannot name: they are for the last recipient. Without the type or coding of a body its
- * reader takes it for something else than the search for references or a transform did; without the others it acts for
- * somebody else, or stores what it must not.
+ * Headers that `Connection` cannot remove: they are for the last recipient. Without the type or coding of a body it would
+ * read something else than the search for references or a transform did. Without `Authorization` or `Cookie` it would act
+ * for another user; without `Cache-Control` a cache would store what it must not.
  */
 const END_TO_END = /^(?:content-.*|authorization|cookie|set-cookie|cache-control|location)$/;
 

@@ -50,7 +50,7 @@ export interface Meters {
   stampLag(seconds: number): void;
   /** Counts a request that was refused unread because its tenant sends too many. */
   requestShed(): void;
-  /** The same job. Each run is counted with its duration and outcome. */
+  /** Wraps a job, to count each run with its duration and outcome. */
   timed<T extends TimedJob>(job: T): T;
 }
 

@@ -54,18 +54,18 @@ export function writeResponseTransform(granted: Transform): Transform {
 
 /**
  * Shows a token under a transform: the value, the evaluated mask (nothing if there is no mask), or no data. The field
- * `mask` of the view is the mask's definition, and for a card without its own mask the evaluated mask. An untrusted mask
- * shows nothing of the value.
+ * `mask` of the view is the mask's definition; for a card without its own mask, it is the evaluated mask. An inactive
+ * mask (inactive.ts) shows nothing of the value.
  */
 export function viewOf(tenantId: TenantId, token: Token, transform: Transform, showing: Showing = {}): TokenView {
   const { type, attributes } = token;
   const data = token.data.reveal();
   const definition = attributes.mask ?? type.mask;
-  const showsOwnMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
-  const isEvaluated = definition !== null && (transform === "mask" || showsOwnMask) && !isInactive(attributes, "mask");
+  const showsTypeMask = type.name === "card" && attributes.mask === undefined && transform !== "redact";
+  const isEvaluated = definition !== null && (transform === "mask" || showsTypeMask) && !isInactive(attributes, "mask");
   const masked = isEvaluated ? maskData(type, attributes.mask, data, showing.budget) : undefined;
   const shown = transform === "reveal" ? data : transform === "mask" ? masked : undefined;
-  const mask = showsOwnMask && masked !== undefined ? masked : definition;
+  const mask = showsTypeMask && masked !== undefined ? masked : definition;
   // The details contain first and last digits. The token's own mask may hide these, so it alone decides what is shown.
   const showsDetails =
     transform === "reveal" ||

@@ -248,32 +248,34 @@ describe("a syslog server", () => {
     const { port, messages, cut } = await syslogServer();
     const tenantId = await sealedTenant("syslog");
     const sending = sendingTo(new SyslogSink({ host: "127.0.0.1", port, isTls: false, ca: undefined }));
+    // The job sends minutes of other cases' tenants too, if they were sealed meanwhile.
+    const own = () => messages.filter((message) => message.includes(tenantId));
     await sending.run();
     await received(messages, tenantId, 9);
     const [id = ""] = await idsOf(tenantId);
-    expect(messages[0]).toMatch(
+    expect(own()[0]).toMatch(
       /^<110>1 \d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z \S+ cloakroom \d+ \w+\.create \[cloakroom@32473 kind="row" tenant_id="/,
     );
-    expect(messages[0]).toContain(`id="${id}"`);
-    expect(messages[8]).toMatch(
+    expect(own()[0]).toContain(`id="${id}"`);
+    expect(own()[8]).toMatch(
       / log\.minute \[.* body="cloakroom\/audit-seal\/1 tenant .* signature="[\w+/=]+"\] Log sealed$/s,
     );
     // The position is stored only once the connection has lasted.
     expect(await ledger.rows(tenantId, "select 1 from audit_sinks")).toEqual([]);
     await sending.run();
-    expect(messages).toHaveLength(9);
+    expect(own()).toHaveLength(9);
     cut();
     await sealMore(tenantId, 1, "syslog");
     await expect
       .poll(
         async () => {
           await sending.run();
-          return messages.length;
+          return own().length;
         },
         { timeout: 10_000, interval: 300 },
       )
       .toBeGreaterThanOrEqual(9 + 11);
-    expect(new Set(messages.map((message) => / id="([^"]+)"/.exec(message)?.[1])).size).toBeGreaterThanOrEqual(8);
+    expect(new Set(own().map((message) => / id="([^"]+)"/.exec(message)?.[1])).size).toBeGreaterThanOrEqual(8);
   });
 
   it("is checked over TLS by the certificates that are given", async () => {

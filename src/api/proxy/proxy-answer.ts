@@ -31,8 +31,8 @@ export function requireSendable({ status, headers, destinationStatus }: ProxyAns
 }
 
 /**
- * Sends the head of an answer: our headers, and the destination's without those that act on the vault's origin. A
- * header of the destination replaces ours of the same name.
+ * Sends the head of an answer: our headers, and the destination's without those that act on the vault's origin
+ * (origin-headers.ts; for browsers also `Set-Cookie`). A header of the destination replaces ours of the same name.
  */
 export function writeHead(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): void {
   const isHttp1 = request.httpVersionMajor === 1;

@@ -34,6 +34,7 @@ export class Lease {
     if (asked < this.#freshUntil) return true;
     this.#freshUntil = Number.NEGATIVE_INFINITY;
     const isHeld = await this.#run((sql) => this.#acquire(sql));
+    // Renewed after a quarter of its time, in milliseconds.
     if (isHeld) this.#freshUntil = asked + this.#seconds * 250;
     return isHeld;
   }
@@ -47,8 +48,8 @@ export class Lease {
   }
 
   /**
-   * A lease that lasts more than twice its time was taken while the clock was ahead. Its holder has renewed it since,
-   * or is gone.
+   * An expiry more than twice the lease's time ahead was written while the database's clock was ahead, and is ignored:
+   * the holder has renewed it since, or is gone.
    */
   async #acquire(sql: Sql): Promise<boolean> {
     const duration = `${this.#seconds} seconds`;

@@ -80,7 +80,7 @@ export class BatchSettlement {
     this.#parts.requeue(tenantId, batch);
   }
 
-  /** Runs the same requests again after a growing delay, unless two transactions could have timed out meanwhile. */
+  /** Runs the same requests again after a growing delay, until they are older than two time limits of transactions. */
   async #retry(tenantId: TenantId, batch: QueuedRequest[], finalError: Error): Promise<void> {
     if (batch.length === 0) return;
     const tooOld = performance.now() - 2 * this.#parts.limits.timeoutMs;

@@ -233,7 +233,7 @@ function errorIn(end: StepEnd): unknown {
   return end.kind === "done" ? new ConnectionLost() : end.error;
 }
 
-/** The marker shows whether the commit happened. Work that sets none may be done again: reads, and their log rows. */
+/** The marker shows whether the commit happened. Work that sets none is harmless to repeat, such as a read. */
 function unknownCommit(
   { processId }: Connection,
   requests: readonly BatchedRequest[],

@@ -87,7 +87,7 @@ export class TransactionBatcher {
     return this.#confirmed.of(tenantId, revision);
   }
 
-  /** Whether any tenant may be overloading the server. Callers check this before they know a request's tenant. */
+  /** Whether any tenant may be overloading the server: a cheap check before a request's tenant is known. */
   get isBusy(): boolean {
     return this.#queued + this.#counts.inFlight >= MAX_IN_FLIGHT;
   }
