@@ -204,6 +204,9 @@ describe("a queue", () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     await expect(fixture.insert("late")).rejects.toEqual(UNAVAILABLE);
     expect(hasFlown).toBe(false);
+    // The connection is lost before the first request is as old as two time limits, when it would be rejected.
+    fixture.proxy.goAway();
+    fixture.proxy.comeBack();
     await Promise.all([first, others]);
     expect(await fixture.names()).toEqual(["first", "warm"]);
   });
