@@ -64,8 +64,8 @@ Over REST an error is a JSON object (RFC 9457), sent as \`application/json\`:
 \`google.rpc.RetryInfo\`. Below \`/proxy\` the object is in \`proxy_error\`, which tells the vault's errors from the destination's.
 
 A request that is refused changes nothing, except that \`destination_timeout\` and \`destination_unreachable\` leave open how far the
-destination got. \`internal\` and a lost connection leave open whether the request was carried out: [idempotency keys](idempotency.md)
-make it safe to send again.
+destination got. \`internal\`, a lost connection and, if the database was lost during a commit, \`unavailable\` leave open whether the
+request was carried out: [idempotency keys](idempotency.md) make it safe to send again.
 
 ## Codes
 

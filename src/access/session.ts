@@ -77,7 +77,8 @@ export interface SessionRequest {
 }
 
 /**
- * Prepares the authorization of a session. Its rights must be within the authorizer's.
+ * Prepares the authorization of a session. Its rights must be within the authorizer's now; at each request they are
+ * limited again by the rights that the authorizer has then (`Grant`).
  * @throws {Fault} validation_failed if the rights are malformed or empty.
  */
 export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: SessionRequest) {

@@ -4,7 +4,7 @@ import { createGzip } from "node:zlib";
 import { recordVaultEvent } from "../audit/vault-log.js";
 import { systemClock } from "../base/clock.js";
 import { newUuid } from "../base/ids.js";
-import { exportMac, newExportKey } from "../crypto/export-key.js";
+import { exportMac, newExportKey } from "../crypto/vault-export-key.js";
 import { ranMigrations } from "../store/migrate.js";
 import { connect, type Sql } from "../store/postgres/connect.js";
 import { listRootKeys } from "../store/tenancy/root-keys.js";

@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
-import { exportMac, openExportKey } from "../crypto/export-key.js";
 import { RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { ShareError } from "../crypto/shares.js";
+import { exportMac, openExportKey } from "../crypto/vault-export-key.js";
 import { ranMigrations } from "../store/migrate.js";
 import { connectOnce } from "../store/postgres/one-connection.js";
 import { ExportReader } from "../store/vault-copy/export-reader.js";

@@ -18,7 +18,7 @@ export interface Step {
   readonly approved: boolean;
 }
 
-/** Applies the state that the payment service reports. If the transition is not legal, only the codes change. */
+/** Applies the state that the payment service reports. An illegal transition changes nothing. */
 export function applyState(payment: Payment, state: PaymentState, now: number): Step {
   const { order } = payment;
   if (state.kind === "processing") {

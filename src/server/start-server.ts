@@ -79,7 +79,7 @@ export async function startServer(
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 
   const running = opened.move();
-  /** New connections are refused at once. Background work ends at the same time as the requests under way. */
+  /** New connections are refused at once, and new requests on open ones get a 503. Background work ends at the same time as the requests under way. */
   const stop = shutdown.stopper(async () => {
     draining.abort();
     schedule.abort();

@@ -49,7 +49,7 @@ const LOCK_ORDER = [
 
 export type Table = (typeof ORDINARY_TABLES)[number] | (typeof LOCK_ORDER)[number];
 
-/** All tables of tenants. Rows refer only to rows of earlier tables. */
+/** All tables of tenants. Foreign keys refer only to rows of earlier tables. */
 export const TABLES: readonly Table[] = ["tenants", ...ORDINARY_TABLES, ...LOCK_ORDER.slice(1)];
 
 const RANKED: readonly Table[] = LOCK_ORDER;

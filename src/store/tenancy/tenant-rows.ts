@@ -1,8 +1,8 @@
 import { defineStatement, defineWrite, type Statement, TABLES, type Table } from "../statements/statement.js";
 
 /**
- * The columns that identify a deleted tenant's rows within the tenant: the rest of each table's primary key. `kept`
- * marks the row that records that the tenant existed, and the note that something is left to remove.
+ * The columns that identify a deleted tenant's rows: the primary key of each table without `tenant_id`. `kept` marks the
+ * row that records that the tenant existed, and the note that something is left to remove.
  */
 const KEYS: Readonly<Record<Table, string | "kept">> = {
   tenants: "kept",

@@ -221,8 +221,8 @@ function setTenant(engine: Engine, tenantId: TenantId): Command {
 }
 
 /**
- * Whether the commit was sent and has no clear answer, or was carried out although an output before it cannot be read.
- * Any error in answer to it counts as unclear.
+ * Whether the commit was sent and has no clear answer, or succeeded although an earlier output of the same step cannot
+ * be read. Any error in answer to it counts as unclear.
  */
 function isUnknown(end: StepEnd, commit: Command): boolean {
   if (end.kind === "lost") return end.wasSent;
