@@ -32,8 +32,9 @@ with the design's targets and with a bare server on the same machine.
 
 ## Method
 
-${machine()}. Load generator, server and database share the machine, so the processor limits the throughput, and figures of
-two machines or two runs compare by their ratios only. ${speed(echoes)}
+${machine()}.
+Load generator, server and database share the machine, so the processor limits the throughput, and figures of two machines or two runs
+compare by their ratios only. ${speed(echoes)}
 
 Everything is on: fsync, log rows, row-level security; rate limits are off. Callers wait for a response before they send the next request,
 without think time. A figure is the median of ${RUNS} runs of three seconds each; *confidence* is half of the distance between
