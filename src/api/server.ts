@@ -20,8 +20,10 @@ import type { ServerOptions } from "./server-options.js";
 
 export interface ApiServer {
   listen(host: string, port: number): Promise<AddressInfo>;
+  /** Accepts no more connections. */
+  stopListening(): Promise<void>;
   /**
-   * Accepts no more connections, lets requests in flight finish for up to `graceMs`, and closes. Requests over open
+   * Stops listening, lets requests in flight finish for up to `graceMs`, and closes. Requests over open
    * connections are refused once `readiness.draining` is aborted.
    */
   close(graceMs: number): Promise<void>;
@@ -62,6 +64,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
       compileRulesLater(inputs, closing.signal);
       return address;
     },
+    stopListening: port.stopListening,
     async close(graceMs) {
       closing.abort();
       await drain(port, edge.inFlight, log, graceMs, () => shutdown.abort());

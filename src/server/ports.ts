@@ -49,6 +49,8 @@ export interface Ports {
   readonly url: string;
   /** Absent in one of several processes. */
   readonly adminUrl: string | undefined;
+  /** Closes the API port. Open connections are still served. */
+  stopListening(): Promise<void>;
 }
 
 /** Opens the API port, then the admin port. @throws {ConfigError} when an address cannot be listened on. */
@@ -63,7 +65,7 @@ export async function openPorts(given: PortParts): Promise<Ports> {
   const adminUrl = await admin?.listen();
   const scheme = config.tlsCertFile ? "https" : "http";
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  return { url: `${scheme}://${host}:${port}`, adminUrl };
+  return { url: `${scheme}://${host}:${port}`, adminUrl, stopListening: server.stopListening };
 }
 
 function apiServer({ config, log, meters, tls, readiness, parts }: PortParts, rateGate: RateGate): Promise<ApiServer> {

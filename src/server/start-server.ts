@@ -57,16 +57,15 @@ export async function startServer(
   const sinkNames = sinks.map(({ name }) => name);
   const readiness = readinessOf(vault.database, vault.rootKey, clock, draining.signal, sinkNames);
   let url = config.publicUrl ?? "";
-  const sharedRunner = part?.runner;
   const address = () => url;
   const counters = await openRateCounters(config, log, part);
   endLater("the counters of rate limits", async () => counters[Symbol.asyncDispose]());
-  const inputs = { log, clock, bins, address, endPart, sharedRunner, signInLimits: counters.signIns };
+  const inputs = { log, clock, bins, address, endPart, sharedRunner: part?.runner, signInLimits: counters.signIns };
   const parts = opened.use(compose(vault, config, inputs));
   const schedule = openSchedule(log, meters);
   endLater("jobs", () => schedule.stop());
-  const isStamped = config.timeStamps !== undefined;
-  const sealing = createLogSealing(vault, { sinks: sinkNames, isStamped }, log, meters);
+  const sealed = { sinks: sinkNames, isStamped: config.timeStamps !== undefined };
+  const sealing = createLogSealing(vault, sealed, log, meters);
   const logClock = watchLogClock(sealing, clock, log, meters);
   endLater("logs being set back", () => logClock.stop());
   schedule.start(backgroundJobs({ vault, config, clock, log, meters, sealing, sinks, parts }));
@@ -79,15 +78,16 @@ export async function startServer(
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 
   const running = opened.move();
-  /** New connections are refused at once, and new requests on open ones get a 503. Background work ends at the same time as the requests under way. */
+  /** New connections are refused, then new requests on open ones get a 503: their clients open others at once. Background work ends with the requests under way. */
   const stop = shutdown.stopper(async () => {
+    await ports.stopListening();
     draining.abort();
     schedule.abort();
     void parts.rest();
     await running.disposeAsync();
   });
-  const { registry } = meters;
-  return { url, vault, registry, waitingFor: () => shutdown.waitingFor, failed: databaseExited(vault), stop };
+  const waitingFor = () => shutdown.waitingFor;
+  return { url, vault, registry: meters.registry, waitingFor, failed: databaseExited(vault), stop };
 }
 
 function sharesOverPort(

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import {
   createServer as createHttpServer,
   type IncomingHttpHeaders,
@@ -8,12 +7,12 @@ import {
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import { ArrivingRequests } from "./arriving-requests.js";
 import type { ConnectionLimits } from "./connection-limits.js";
 import { Http1Connections } from "./http1-connections.js";
 import { Http2Sessions } from "./http2-sessions.js";
+import { stopperOf } from "./stop-listening.js";
 import { UnreadableRequests } from "./unreadable-request.js";
 
 /** Interval of checks for slow connections, in milliseconds. */
@@ -25,9 +24,12 @@ const MAX_PIPELINED = 100;
 export interface MultiProtocolServer {
   /** The server to listen with. */
   readonly server: Server;
+  /** Accepts no more connections. Those that a client has opened are still served. */
+  stopListening(): Promise<void>;
   /**
-   * Accepts no more connections, and closes each without cutting off a request: HTTP/1.1 clients learn it from the next
-   * response, HTTP/2 clients at once, and quiet connections are closed.
+   * Stops listening first, because clients that lose a connection open another. Then closes each connection without
+   * cutting off a request: HTTP/1.1 clients learn it from the next response, HTTP/2 clients at once, and quiet
+   * connections are closed.
    * @returns once all are closed.
    */
   drain(): Promise<void>;
@@ -96,29 +98,23 @@ export function createMultiProtocolServer(
     });
     socket.once("close", () => clearTimeout(silence));
   });
+  const closed = Promise.withResolvers<void>();
+  server.once("close", closed.resolve);
+  const stopListening = stopperOf(server);
   return {
     server,
+    stopListening,
     async drain() {
-      const closed = once(server, "close");
+      await stopListening();
       sessions.goAway();
-      http1.closeUntil(closed);
-      await closePort(server);
-      await closed;
+      http1.closeUntil(closed.promise);
+      await closed.promise;
     },
     destroy() {
       sessions.destroy();
       for (const socket of all) socket.destroy();
     },
   };
-}
-
-/** Closes the port, after the event loop has accepted the connections that wait: they would be reset. */
-async function closePort(server: Server): Promise<void> {
-  await nextTurn();
-  await nextTurn();
-  // close() would cut off connections with a request just arriving.
-  server.closeIdleConnections = () => {};
-  server.close();
 }
 
 /** Node's own refusal of an unknown Expect header has no body; the listener refuses these requests. */
@@ -165,6 +161,8 @@ function createHttp1Server(limits: ConnectionLimits, tls: Identity | undefined):
     : createHttpServer(settings);
   server.maxHeadersCount = limits.headerCount;
   server.timeout = limits.stalledTimeout;
+  // close() would cut off connections with a request just arriving.
+  server.closeIdleConnections = () => {};
   return server;
 }
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { CONNECTION_LIMITS } from "../../../src/api/connection/connection-limits.js";
 import {
@@ -130,18 +131,23 @@ it("a request that arrives while the event loop is busy is answered, not reset, 
   await drained;
 });
 
-it("a connection that waits to be accepted is answered, not reset, by a server that drains", async () => {
-  const port = createMultiProtocolServer((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
-  port.server.listen(0, "127.0.0.1");
-  await once(port.server, "listening");
-  const socket = connectSocket(Object(port.server.address()).port, "127.0.0.1");
-  socket.write("GET / HTTP/1.1\r\nHost: vault\r\n\r\n");
-  // The kernel completes the handshake; the event loop has not accepted the connection yet.
+it("200 connections that wait to be accepted are answered, not reset, by a server that drains", async () => {
+  const vault = createMultiProtocolServer((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
+  vault.server.listen(0, "127.0.0.1");
+  await once(vault.server, "listening");
+  const { port } = Object(vault.server.address());
+  const sockets = Array.from({ length: 200 }, () => {
+    const socket = connectSocket(port, "127.0.0.1");
+    socket.write("GET / HTTP/1.1\r\nHost: vault\r\n\r\n");
+    return socket;
+  });
+  // The kernel completes the handshakes; the event loop has not accepted the connections yet.
   await new Promise<void>((resolve) => process.nextTick(resolve));
-  const drained = port.drain();
-  let text = "";
-  for await (const chunk of socket) text += chunk;
-  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-  expect(text).toContain("Connection: close");
+  const drained = vault.drain();
+  for (const response of await Promise.all(sockets.map(text))) {
+    expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(response).toContain("served");
+  }
   await drained;
+  await expect(once(connectSocket(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
