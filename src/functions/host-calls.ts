@@ -3,7 +3,7 @@ import type { Caller } from "../access/caller.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { collectAnswer } from "../egress/collect-answer.js";
-import { EgressError } from "../egress/egress-error.js";
+import { EgressError, type EgressReason } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 import {
@@ -60,6 +60,17 @@ export function guardedFetch(parts: FetchingParts, tenantId: TenantId): HostCall
   return (request, signal) => fetchInTurn(parts, tenantId, request, signal);
 }
 
+/** The codes of Node's own clients, which libraries tell retryable failures by. */
+const NODE_CODES: Readonly<Partial<Record<EgressReason, string>>> = {
+  name_not_found: "ENOTFOUND",
+  name_failed: "EAI_AGAIN",
+  name_timeout: "ETIMEDOUT",
+  connect_timeout: "ETIMEDOUT",
+  headers_timeout: "ETIMEDOUT",
+  body_timeout: "ETIMEDOUT",
+  connection_lost: "ECONNRESET",
+};
+
 /** Creates a token as an application. @throws {FunctionFailed} with the API's error. */
 export async function createTokenFor(
   callApi: CallApi,
@@ -92,7 +103,8 @@ async function fetchInTurn(
     // A time-out set by the code is a time-out, not a cancelled call.
     if (error.reason === "body_too_large") throw tooLarge();
     const isLate = error.reason === "aborted" && !signal.aborted;
-    throw new HostFailure(isLate ? "ETIMEDOUT" : (error.systemCode ?? "EREFUSED"), error.message);
+    const code = isLate ? "ETIMEDOUT" : (NODE_CODES[error.reason] ?? error.systemCode ?? "EREFUSED");
+    throw new HostFailure(code, error.message);
   }
 }
 

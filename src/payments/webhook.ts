@@ -9,8 +9,6 @@ export interface WebhookDelivery {
 
 /** One event of a webhook. Everything in it is verified. */
 export interface WebhookEvent {
-  /** The service's id of the event, the same in every repetition. At most 200 characters. */
-  readonly eventId: string;
   /** The payment's ids, at least one. */
   readonly payment: { readonly reconciliationId?: string | undefined; readonly providerId?: string | undefined };
   readonly report:

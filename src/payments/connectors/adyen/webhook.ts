@@ -53,30 +53,22 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
   const eventCode = textAt(item, "eventCode") ?? "";
   const own = textAt(item, "pspReference");
   const original = textAt(item, "originalReference");
-  const eventId = `${eventCode}:${own ?? ""}:${textAt(item, "success") ?? ""}`.slice(0, 200);
   const merchantReference = textAt(item, "merchantReference");
   const payment = { reconciliationId: merchantReference, providerId: original ?? own };
-  // Adyen identifies the refund by our reference and the payment by its own id.
-  const refund = { eventId, payment: { providerId: original } };
   switch (eventCode) {
     case "AUTHORISATION":
-      return [{ eventId, payment, report: { kind: "payment", state: authorisation(item, own) } }];
+      return [{ payment, report: { kind: "payment", state: authorisation(item, own) } }];
     case "OFFER_CLOSED":
-      return [
-        { eventId, payment, report: { kind: "payment", state: ended("incomplete_buyer_approval", stated(item)) } },
-      ];
+      return [{ payment, report: { kind: "payment", state: ended("incomplete_buyer_approval", stated(item)) } }];
     case "EXPIRE":
-      return original === undefined
-        ? []
-        : [{ eventId, payment, report: { kind: "payment", state: lapsed(item, original) } }];
+      return original === undefined ? [] : [{ payment, report: { kind: "payment", state: lapsed(item, original) } }];
     case "CAPTURE":
     case "CAPTURE_FAILED":
-      return [{ eventId, payment, report: captureReport(item, own, eventCode === "CAPTURE") }];
+      return [{ payment, report: captureReport(item, own, eventCode === "CAPTURE") }];
     case "CANCELLATION":
     case "TECHNICAL_CANCEL":
       return [
         {
-          eventId,
           payment: { reconciliationId: merchantReference, providerId: original },
           report: { kind: "void", providerId: own, outcome: modification(item, true) },
         },
@@ -85,9 +77,15 @@ function eventsOf(item: JsonObject): WebhookEvent[] {
     case "REFUND_FAILED":
     case "REFUNDED_REVERSED": {
       const outcome = modification(item, eventCode === "REFUND");
+      // Adyen identifies the refund by our reference and the payment by its own id.
       return original === undefined
         ? []
-        : [{ ...refund, report: { kind: "refund", reference: merchantReference, providerId: own, outcome } }];
+        : [
+            {
+              payment: { providerId: original },
+              report: { kind: "refund", reference: merchantReference, providerId: own, outcome },
+            },
+          ];
     }
     default:
       return [];

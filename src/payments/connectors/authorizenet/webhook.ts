@@ -14,11 +14,10 @@ export function readAuthorizenetWebhook(context: ConnectorContext, { headers, bo
   if (key === undefined || !isSame(hmac("sha512", key, body), Buffer.from(digits, "hex")))
     return { kind: "unverified" };
   const event = parseObject(body.toString("utf8"));
-  const eventId = textAt(event, "notificationId");
   const type = textAt(event, "eventType");
-  if (eventId === undefined || type === undefined) return { kind: "malformed" };
+  if (type === undefined) return { kind: "malformed" };
   const providerId = textAt(event, "payload", "id");
   const isPayment = type.startsWith("net.authorize.payment.") && !type.startsWith("net.authorize.payment.refund.");
   if (!isPayment || providerId === undefined) return { kind: "verified", events: [] };
-  return { kind: "verified", events: [{ eventId, payment: { providerId }, report: { kind: "changed" } }] };
+  return { kind: "verified", events: [{ payment: { providerId }, report: { kind: "changed" } }] };
 }

@@ -12,32 +12,31 @@ export function readCheckoutcomWebhook(context: ConnectorContext, { headers, bod
   const signature = Buffer.from(headers["cko-signature"] ?? "", "hex");
   if (key === undefined || !isSame(hmac("sha256", key, body), signature)) return { kind: "unverified" };
   const event = parseObject(body.toString("utf8"));
-  const eventId = textAt(event, "id");
   const type = textAt(event, "type");
-  if (eventId === undefined || type === undefined) return { kind: "malformed" };
+  if (type === undefined) return { kind: "malformed" };
   const data = objectAt(event, "data");
   const providerId = textAt(data, "id");
   if (data === undefined || providerId === undefined || !type.startsWith("payment_"))
     return { kind: "verified", events: [] };
-  return { kind: "verified", events: [eventOf(eventId, type, data, providerId)] };
+  return { kind: "verified", events: [eventOf(type, data, providerId)] };
 }
 
-function eventOf(eventId: string, type: string, data: JsonObject, providerId: string): WebhookEvent {
+function eventOf(type: string, data: JsonObject, providerId: string): WebhookEvent {
   const reference = textAt(data, "reference");
   const payment = { reconciliationId: reference, providerId };
   const actionId = textAt(data, "action_id");
   const outcome = actionOutcome(data);
   switch (type) {
     case "payment_capture_declined":
-      return { eventId, payment, report: { kind: "capture", providerId: actionId, outcome } };
+      return { payment, report: { kind: "capture", providerId: actionId, outcome } };
     case "payment_void_declined":
-      return { eventId, payment, report: { kind: "void", providerId: actionId, outcome } };
+      return { payment, report: { kind: "void", providerId: actionId, outcome } };
     case "payment_refunded":
     case "payment_refund_declined": {
       const report = { kind: "refund", reference, providerId: actionId, outcome } as const;
-      return { eventId, payment: { providerId }, report };
+      return { payment: { providerId }, report };
     }
     default:
-      return { eventId, payment, report: { kind: "changed" } };
+      return { payment, report: { kind: "changed" } };
   }
 }

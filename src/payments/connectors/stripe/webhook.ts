@@ -16,25 +16,21 @@ export function readStripeWebhook(context: ConnectorContext, delivery: WebhookDe
   const secret = fieldOf(context, "webhook_secret");
   if (secret === undefined || !isSigned(secret, delivery, context.now)) return { kind: "unverified" };
   const body = parseObject(delivery.body.toString("utf8"));
-  const eventId = textAt(body, "id");
   const type = textAt(body, "type");
   const object = objectAt(body, "data", "object");
-  if (eventId === undefined || type === undefined || object === undefined) return { kind: "malformed" };
-  const events = eventsOf(eventId, type, object);
-  return { kind: "verified", events };
+  if (type === undefined || object === undefined) return { kind: "malformed" };
+  return { kind: "verified", events: eventsOf(type, object) };
 }
 
-function eventsOf(eventId: string, type: string, object: NonNullable<ReturnType<typeof objectAt>>): WebhookEvent[] {
+function eventsOf(type: string, object: NonNullable<ReturnType<typeof objectAt>>): WebhookEvent[] {
   switch (textAt(object, "object")) {
     case "payment_intent": {
       const reconciliationId = textAt(object, "metadata", "reconciliation_id");
-      return [
-        { eventId, payment: { reconciliationId, providerId: textAt(object, "id") }, report: { kind: "changed" } },
-      ];
+      return [{ payment: { reconciliationId, providerId: textAt(object, "id") }, report: { kind: "changed" } }];
     }
     case "charge": {
       const providerId = textAt(object, "payment_intent");
-      return providerId === undefined ? [] : [{ eventId, payment: { providerId }, report: { kind: "changed" } }];
+      return providerId === undefined ? [] : [{ payment: { providerId }, report: { kind: "changed" } }];
     }
     case "refund": {
       const providerId = textAt(object, "payment_intent");
@@ -43,7 +39,6 @@ function eventsOf(eventId: string, type: string, object: NonNullable<ReturnType<
       const outcome = type === "refund.failed" ? refundOutcome({ ...object, status: "failed" }) : refundOutcome(object);
       return [
         {
-          eventId,
           payment: { providerId },
           report: { kind: "refund", reference, providerId: textAt(object, "id"), outcome },
         },
