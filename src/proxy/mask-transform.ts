@@ -3,7 +3,8 @@ import type { MaskMatcher } from "./transform.js";
 
 /**
  * Code of a mask transform. It runs in the sandbox like any other, because the tenant's pattern may backtrack forever
- * and must be stoppable. Within each match, every occurrence of a captured text is replaced character by character.
+ * and must be stoppable. Within each match, every occurrence of a captured text is replaced character by
+ * character, and so is what a lookahead or lookbehind captures outside of the match.
  */
 export const MASK_CODE = `
 module.exports = function ({ args }) {
@@ -17,14 +18,35 @@ module.exports = function ({ args }) {
     return sum % 10 === 0;
   };
   const hide = (text) => args.replacement.repeat(text.length);
+  const hideSpans = (text, spans) => {
+    let masked = "";
+    let from = 0;
+    for (const [start, end] of spans.sort((a, b) => a[0] - b[0])) {
+      if (end <= from) continue;
+      masked += text.slice(from, Math.max(start, from)) + args.replacement.repeat(end - Math.max(start, from));
+      from = end;
+    }
+    return masked + text.slice(from);
+  };
   const mask = (text) => {
     if (args.matcher === "chase_stratus_pan") {
       return text.replace(/\\d{13,19}/g, (digits) => (passesLuhn(digits) ? hide(digits) : digits));
     }
-    return text.replace(new RegExp(args.expression, "gs"), (match, ...rest) => {
-      const end = rest.findIndex((part) => typeof part === "number");
-      return rest.slice(0, end).filter(Boolean).reduce((masked, group) => masked.split(group).join(hide(group)), match);
-    });
+    let masked = "";
+    let from = 0;
+    const outside = [];
+    for (const found of text.matchAll(new RegExp(args.expression, "dgs"))) {
+      const [match, ...groups] = found;
+      const end = found.index + match.length;
+      groups.forEach((group, at) => {
+        const span = found.indices[at + 1];
+        if (group && (span[0] < found.index || span[1] > end)) outside.push(span);
+      });
+      masked += text.slice(from, found.index);
+      masked += groups.filter(Boolean).reduce((rest, group) => rest.split(group).join(hide(group)), match);
+      from = end;
+    }
+    return hideSpans(masked + text.slice(from), outside);
   };
   return { text: mask(args.text) };
 };

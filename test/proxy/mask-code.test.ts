@@ -24,6 +24,11 @@ describe("a mask by a pattern", () => {
     ["across lines", "<(.*)>", "<a\nb>", "<***>"],
     ["each UTF-16 unit of a character", "<(.+)>", "<😀>", "<**>"],
     ["nothing of a group that takes no part", "a|(b)", "a", "a"],
+    ["what a lookahead captures", "(?=(\\d{16}))", "n=4242424242424242;", "n=****************;"],
+    ["what a lookbehind captures", "(?<=(\\w+)): x", "key: x", "***: x"],
+    ["a lookahead's capture also where the match hid its start", "(?=(\\d{8}))(\\d{4})", "12345678", "********"],
+    ["overlapping captures of lookaheads", "(?=(\\d{3}))", "a12345b", "a*****b"],
+    ["a lookahead's capture at its place alone", "id(?=:(\\d))", "id:7 7", "id:* 7"],
     ["nothing of an empty group", "a()", "aa", "aa"],
   ])("hides %s", (_, expression, text, expected) => {
     expect(byPattern(expression, text)).toBe(expected);
