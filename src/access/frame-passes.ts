@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../base/clock.js";
+import { type Clock, HOUR_MS } from "../base/clock.js";
 import { compactUuid, expandUuid } from "../base/compact-uuid.js";
 import { Fault } from "../base/fault.js";
 import { isTenantId, type TenantId, type Uuid } from "../base/ids.js";
@@ -18,7 +18,7 @@ import { openRights, requireKeyIssuanceSeal } from "./sealed-rights.js";
 /** How long a removed origin may still be let in. */
 const CACHED_MS = 5_000;
 /** How long a page may stay open before its fields must be loaded again. */
-const LIFETIME_MS = 12 * 60 * 60_000;
+const LIFETIME_MS = 12 * HOUR_MS;
 const OTHER_KEY = "was loaded with another key";
 /** Look-ups for new frames at once, and how many more may wait: anyone may ask for a frame, by any name of a key. */
 const AT_ONCE = 8;

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { toBase62 } from "../base/base-n.js";
+import { DAY_MS } from "../base/clock.js";
 import { Fault, invalid, notFound } from "../base/fault.js";
 import { newUuid } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
@@ -26,7 +27,7 @@ import { openSessionRights, sealSessionRights } from "./sealed-rights.js";
 /** A session's lifetime, unless its authorizer sets another. */
 const LIFETIME_MS = 3 * 60_000;
 /** Longer than any page stays open. A session that outlives its purpose is a key that no one watches. */
-const MAX_MS = 24 * 60 * 60_000;
+const MAX_MS = DAY_MS;
 
 const NO_RIGHTS: AccessRights = { permissions: [], rules: [] };
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../base/clock.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { type AttestationRef, type ChainHead, NO_SEAL } from "../crypto/log-seal.js";
 import type { TenantKeySource, TenantKeys } from "../crypto/tenant-keys.js";
@@ -20,7 +21,7 @@ export interface Attestation extends AttestationRef {
 }
 
 /** A tenant whose log is in use is attested once an hour, otherwise once a day. */
-export const ATTESTED_EVERY_MS = 60 * 60_000;
+export const ATTESTED_EVERY_MS = HOUR_MS;
 const TRIES = 5;
 
 export interface AttestParts {

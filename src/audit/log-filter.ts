@@ -29,6 +29,7 @@ export interface LogFilterQuery {
 
 /** The longest time that filters without an index may search. */
 const MAX_DAYS = 31;
+
 /**
  * Checks a filter.
  * @throws {Fault} validation_failed for an invalid value, or for a filter without an index and without a time window.

@@ -18,6 +18,7 @@ import { lastSignedOf, signSeals, type UnsignedSeal } from "./sign-seals.js";
 
 /** Rows read, and seals written, at a time. */
 const PAGE = 5_000;
+
 export interface SealParts {
   readonly database: Database;
   readonly keyring: TenantKeySource;

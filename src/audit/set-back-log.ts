@@ -1,4 +1,4 @@
-import { MINUTE_MS } from "../base/clock.js";
+import { DAY_MS, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { NO_SEAL } from "../crypto/log-seal.js";
 import { writeLog } from "../store/audit/audit-logs.js";
@@ -22,7 +22,7 @@ import { lastSignedOf, signSeals } from "./sign-seals.js";
 /** Approximate number of rows that one transaction sets aside. */
 const BATCH = 5_000;
 /** An older unfinished set-back restarts from the beginning: its record may be forged. */
-const BEGUN_WITHIN_MS = 24 * 60 * MINUTE_MS;
+const BEGUN_WITHIN_MS = DAY_MS;
 
 /**
  * - `set back`: the log continues at the present minute

@@ -1,11 +1,13 @@
-/** Edits between a word and a suggestion for it: two, and one for every four characters in a longer word. */
-const MIN_EDITS = 2;
+/**
+ * How many edits may lie between a word and a suggestion for it: one for every four characters, but at least two, and
+ * never more than half of the word.
+ */
+const MIN_ALLOWED_EDITS = 2;
 const CHARACTERS_PER_EDIT = 4;
 
 /** The candidate that a misspelled word most likely means; undefined if none is close or begins with it. */
 export function suggestionFor(word: string, candidates: readonly string[]): string | undefined {
-  // In a short word, two edits change too much of it.
-  const most = Math.min(Math.max(MIN_EDITS, word.length / CHARACTERS_PER_EDIT), word.length / 2);
+  const most = Math.min(Math.max(MIN_ALLOWED_EDITS, word.length / CHARACTERS_PER_EDIT), word.length / 2);
   const rated = candidates
     .map((candidate) => ({ candidate, edits: editDistance(word, candidate) }))
     .filter(({ edits }) => edits <= most)

@@ -1,6 +1,6 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { logEntry } from "../audit/log-entry.js";
-import type { Clock } from "../base/clock.js";
+import { type Clock, DAY_MS } from "../base/clock.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { open, seal } from "../crypto/sealed.js";
@@ -24,7 +24,7 @@ export interface FailedRun extends ObservedRun {
   readonly createdAt: Date;
 }
 
-const KEPT_MS = 24 * 60 * 60 * 1_000;
+const KEPT_MS = DAY_MS;
 /**
  * Failed runs that one process stores per minute, of one function and of one tenant: code that always fails must not
  * fill the disk.

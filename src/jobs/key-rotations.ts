@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.js";
+import { type Clock, DAY_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import { type DueMinute, deleteDueMinute, scheduleDue } from "../store/jobs/due.js";
@@ -12,7 +12,7 @@ const INTERVAL_MS = 15_000;
  * An operator must repair rows that do not open. Until then each further check, which reads all rows of a tenant, finds
  * them again.
  */
-const BROKEN_AGAIN_MS = 24 * 3_600_000;
+const BROKEN_AGAIN_MS = DAY_MS;
 
 export interface KeyRotationParts {
   readonly database: Database;

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { LogOutages, OUTAGE_MS } from "../audit/log-outages.js";
 import { removeOldLog } from "../audit/retain-log.js";
 import { type SealOutcome, type SealParts, sealLog } from "../audit/seal-log.js";
-import type { Clock } from "../base/clock.js";
+import { type Clock, HOUR_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import { SEALED_AFTER_MS } from "../store/audit/audit-logs.js";
 import { type DueMinute, LOG_KINDS, type LogDueKind } from "../store/jobs/due.js";
@@ -13,7 +13,7 @@ import type { Job } from "./schedule.js";
 const INTERVAL_MS = 10_000;
 const LEASE_SECONDS = 60;
 /** Each run finds a chain that waits for an operator, but reports it only once an hour. */
-const TOLD_EVERY_MS = 60 * 60_000;
+const TOLD_EVERY_MS = HOUR_MS;
 
 export interface LogSealsParts extends SealParts {
   readonly clock: Clock;

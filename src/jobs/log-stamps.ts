@@ -1,5 +1,5 @@
 import { StampFailed, type StampParts, type StampTask, stampSeals } from "../audit/stamp-seals.js";
-import type { Clock } from "../base/clock.js";
+import { type Clock, HOUR_MS, MINUTE_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { DueMinute } from "../store/jobs/due.js";
 import { Backoff } from "./backoff.js";
@@ -9,7 +9,7 @@ const EVERY_MS = 10_000;
 /** A run with 10,000 tenants stores their proofs within it. */
 const LEASE_SECONDS = 300;
 /** Waits after failures grow from the first to the last, in milliseconds. */
-const WAITS = { first: 60_000, most: 60 * 60_000 };
+const WAITS = { first: MINUTE_MS, most: HOUR_MS };
 
 export interface LogStampsParts extends StampParts {
   readonly clock: Clock;

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../base/clock.js";
 import { compactUuid } from "../base/compact-uuid.js";
 import { newUuid } from "../base/ids.js";
 import { withEnded, withEndedSince } from "./ended-operations.js";
@@ -6,8 +7,6 @@ import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, PaymentState, ProviderCodes } from "./outcome.js";
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
-
-const HOUR_MS = 3_600_000;
 
 /** A payment after an answer was applied. */
 export interface Step {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../base/clock.js";
 import type { TenantId } from "../base/ids.js";
 import type { Database } from "../store/database.js";
 import { scheduleDue } from "../store/jobs/due.js";
@@ -14,7 +15,7 @@ export interface CheckParts {
 }
 
 const FIRST_DELAY_MS = 10_000;
-const MAX_DELAY_MS = 3_600_000;
+const MAX_DELAY_MS = HOUR_MS;
 /**
  * The delay starts at 10 s and doubles up to an hour. After all checks, a little more than a day, the connection has
  * failed.

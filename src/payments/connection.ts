@@ -86,6 +86,7 @@ export async function createConnection(
   keys: TenantKeys,
   { formula, fields: given, ...properties }: ConnectionDraft,
 ): Promise<Connection> {
+  const fields = readFields(formula, given);
   await lockTenant(tx, tx.tenantId);
   if ((await tx.query(countConnections, "all")) >= MAX_CONNECTIONS) {
     throw new Fault(
@@ -94,7 +95,7 @@ export async function createConnection(
     );
   }
   const connection: Connection = {
-    ...{ id: newUuid(), formula, fields: readFields(formula, given), ...properties },
+    ...{ id: newUuid(), formula, fields, ...properties },
     ...{ status: "pending", checks: 0, revision: 1 },
   };
   tx.enqueue(insertConnection, {

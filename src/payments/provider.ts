@@ -1,8 +1,6 @@
 import type { Connector, ConnectorContext } from "./connector.js";
 import type { Formula } from "./formula.js";
 
-export const HOUR_MS = 3_600_000;
-
 /** All that the vault knows about a payment service. */
 export interface Provider {
   readonly formula: Formula;

@@ -2,6 +2,7 @@ import { isRole, type Role } from "../access/role.js";
 import { newSecret } from "../access/secret-text.js";
 import type { Actor } from "../audit/actor.js";
 import { logEntry } from "../audit/log-entry.js";
+import { HOUR_MS } from "../base/clock.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { encodeAad, open, SealBroken, type SealContext, seal } from "../crypto/sealed.js";
@@ -17,7 +18,7 @@ import { requireSealedRole } from "../tenancy/profile.js";
 import type { Visit } from "./visit.js";
 
 /** The absolute end of a sign-in. */
-const LIFETIME_MS = 12 * 60 * 60_000;
+const LIFETIME_MS = 12 * HOUR_MS;
 export const SIGN_IN_SECONDS = LIFETIME_MS / 1_000;
 
 /** How a person signed in: by a mailed link, by a link of the operator, at an OpenID Connect issuer, there by a device code. */

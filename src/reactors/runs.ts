@@ -2,6 +2,7 @@ import { actorOf, applicationOf, type Caller } from "../access/caller.js";
 import { deniedWith } from "../access/refusal.js";
 import { type AuditContext, readContext, writeContext } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
+import { DAY_MS } from "../base/clock.js";
 import { Fault, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
@@ -16,7 +17,7 @@ import type { Transaction } from "../store/transactions/transaction.js";
 import { type RunEnd, readEnd, writeEnd } from "./outcome.js";
 
 /** How long results are kept, and how long a run may be pending. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = DAY_MS;
 
 /** A call without a waiting caller. */
 export interface RunRequest {

@@ -150,7 +150,11 @@ function reactorRuns({ vault: { database }, clock, log, parts }: BackgroundParts
   return tenantWorkJob({
     ...{ name: "reactor runs", kind: "reactor_run", database, clock, isPending: hasRunsDue },
     wake: (tenantId) => parts.runs.wake(tenantId),
-    onFailure: tenantFailure(log, "reactor runs", "polling for reactor runs failed"),
+    onFailure: tenantFailure(
+      log,
+      "reactor runs",
+      "a finished minute of due reactor runs was not deleted; this is tried again",
+    ),
   });
 }
 

@@ -137,12 +137,20 @@ function jobsOf({ vault, clock, log }: PaymentsParts, engine: PaymentEngine, che
     tenantWorkJob({
       ...{ name: "payments", kind: "payment", database, clock, isPending: hasPaymentsDue },
       wake: (tenantId) => engine.wake(tenantId),
-      onFailure: tenantFailure(log, "payments", "polling for a tenant's due payments failed"),
+      onFailure: tenantFailure(
+        log,
+        "payments",
+        "a finished minute of due payments was not deleted; this is tried again",
+      ),
     }),
     tenantWorkJob({
       ...{ name: "credentials checks", kind: "connection_check", database, clock, isPending: hasChecksDue },
       wake: (tenantId) => checks.wake(tenantId),
-      onFailure: tenantFailure(log, "credentials checks", "polling for a tenant's due credentials checks failed"),
+      onFailure: tenantFailure(
+        log,
+        "credentials checks",
+        "a finished minute of due credentials checks was not deleted; this is tried again",
+      ),
     }),
   ];
 }

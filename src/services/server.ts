@@ -17,9 +17,13 @@ export function serverService(version: BuildVersion): ServedMethod[] {
 
 /** Every visitor of a page has its key and session. The exact build would tell them which attacks to try. */
 function requireKeptSecret(caller: Caller): void {
-  const { principal, session } = caller;
-  const isInPages = principal.kind === "application" && (principal.type === "public" || session);
+  const { principal } = caller;
+  // A session acts as its public application.
+  const isInPages = principal.kind === "application" && principal.type === "public";
   if (!isInPages) return;
-  const fault = new Fault("permission_denied", "Keys and sessions of public applications may not do this.");
+  const fault = new Fault(
+    "permission_denied",
+    "This takes the key of a private or management application, or a person who is signed in.",
+  );
   throw deniedWith(caller, fault, "application", actorOf(caller).id, "server version");
 }

@@ -3,20 +3,18 @@ import ipaddr from "ipaddr.js";
 import type { Network } from "../base/network.js";
 import type { Sensitive } from "../crypto/sensitive.js";
 import { FORMULA_IDS, type FormulaId } from "../payments/formula.js";
-import { ConfigError } from "./config-error.js";
+import { ConfigError, refusedAddress } from "./config-error.js";
 import type { Name } from "./settings.js";
 
 /** Without a slash at the end. */
 export function readPublicUrl(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
-  // Paths are appended to the text, so it has no query or fragment, and nothing that only a tolerant parser accepts.
-  const isPlain = /^https?:\/\/[^/?#\s\\][^?#\s\\]*$/i.test(text);
-  if (isWeb && isPlain && url.username === "" && url.password === "") return text.replace(/\/+$/, "");
-  // The part before an @ may be a password.
-  const found = text.includes("@") ? "" : `; it is "${text}"`;
-  throw new ConfigError(`CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com${found}.`);
+  // Paths are appended to the text, so it has nothing after its path, and nothing that only a tolerant parser accepts.
+  const isPlain = /^https?:\/\/[^/?#@\s\\]+(?:\/[^?#\s\\]*)?$/i.test(text);
+  if (isPlain && URL.canParse(text)) return text.replace(/\/+$/, "");
+  throw new ConfigError(
+    `CLOAKROOM_PUBLIC_URL must be an address such as https://vault.example.com, without user, password, query and fragment${refusedAddress(text)}.`,
+  );
 }
 
 /** Origins whose pages may call the API; `*` for all. */
@@ -66,7 +64,7 @@ export function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, strin
         return [formula, address.replace(/\/+$/, "")];
       }
       throw new ConfigError(
-        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; "${entry}" is not valid.`,
+        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; that of "${name}" is not valid.`,
       );
     }),
   );

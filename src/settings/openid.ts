@@ -1,5 +1,5 @@
 import type { Sensitive } from "../crypto/sensitive.js";
-import { ConfigError } from "./config-error.js";
+import { ConfigError, refusedAddress } from "./config-error.js";
 import { type Environment, readOptional, readSecret } from "./setting-values.js";
 
 /** The operator's registration at an OpenID Connect issuer. */
@@ -27,9 +27,10 @@ export function readOpenId(environment: Environment): OpenIdConfig | undefined {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url?.hostname ?? "");
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback);
-  if (isSafe && url?.search === "" && url.hash === "") return { issuer, clientId, clientSecret, secondFactor };
+  const isPlain = url?.search === "" && url.hash === "" && !issuer.includes("@");
+  if (isSafe && isPlain) return { issuer, clientId, clientSecret, secondFactor };
   throw new ConfigError(
-    `CLOAKROOM_OPENID_ISSUER must be an https address such as https://id.example.com; it is "${issuer}".`,
+    `CLOAKROOM_OPENID_ISSUER must be an https address such as https://id.example.com${refusedAddress(issuer)}.`,
   );
 }
 

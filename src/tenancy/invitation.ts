@@ -1,6 +1,7 @@
 import { actorOf, type Caller } from "../access/caller.js";
 import { isRole, type Role } from "../access/role.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
+import { DAY_MS } from "../base/clock.js";
 import { invalid, notFound } from "../base/fault.js";
 import { newUuid, type TenantId, type Uuid } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
@@ -27,7 +28,7 @@ import { emailTerm } from "./profile.js";
 export type InvitationStatus = "PENDING" | "EXPIRED";
 
 /** How long an invitation can be accepted after its creation, and the extension for each resend. */
-const LIFETIME_MS = 72 * 60 * 60_000;
+const LIFETIME_MS = 3 * DAY_MS;
 
 /** An invitation to join a tenant. */
 export interface Invitation {

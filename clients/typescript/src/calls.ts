@@ -167,16 +167,17 @@ export class Calls {
     for (const [name, value] of Object.entries({ ...always, ...options.headers })) setHeader(headers, name, value);
     const key = typeof apiKey === "function" ? await deadline.orEnd(apiKey()) : apiKey;
     if (key !== undefined) this.#checkKey(key);
-    setHeader(headers, KEY_HEADER, key);
-    setHeader(headers, "bt-idempotency-key", idempotencyKey);
-    setHeader(headers, "bt-trace-id", options.traceId);
+    setHeader(headers, KEY_HEADER, key, "apiKey");
+    setHeader(headers, "bt-idempotency-key", idempotencyKey, "idempotencyKey");
+    setHeader(headers, "bt-trace-id", options.traceId, "traceId");
     return headers;
   }
 }
 
-function setHeader(headers: Record<string, string>, name: string, value: string | undefined): void {
+/** @param given where the caller wrote the value, for errors. */
+function setHeader(headers: Record<string, string>, name: string, value: string | undefined, given = name): void {
   if (value === undefined) return;
-  if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(name, "must be printable ASCII, as all headers");
+  if (!/^[\t\x20-\x7e]*$/.test(value)) throw invalidInput(given, "must be printable ASCII");
   headers[name.toLowerCase()] = value;
 }
 

@@ -16,7 +16,11 @@ export class ConnectTransport implements Transport {
     this.#fetch = fetcher;
   }
 
-  async send({ method, message, headers, end, timeoutMs }: Attempt): Promise<AttemptAnswer> {
+  /** @param signal Default: the end of the attempt. */
+  async send(
+    { method, message, headers, end, timeoutMs }: Attempt,
+    signal: AbortSignal = end.signal,
+  ): Promise<AttemptAnswer> {
     const sent: Record<string, string> = {
       ...headers,
       "content-type": "application/json",
@@ -30,7 +34,7 @@ export class ConnectTransport implements Transport {
         method: "POST",
         headers: sent,
         body: JSON.stringify(message),
-        signal: end.signal,
+        signal,
         redirect: "error",
       });
       text = await response.text();

@@ -27,6 +27,6 @@ export async function intercepted(
     (next, intercept) => () => intercept(seen, next),
     last,
   )();
-  if (!answer) throw misuse("An interceptor did not send the call.");
+  if (!answer) throw misuse("An interceptor sent no call.");
   return answer;
 }

@@ -76,9 +76,9 @@ export function checkedBaseUrl(text: string | undefined, allowInsecure = false):
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw misuse("baseUrl must begin with https://.");
   }
-  if (url.username || url.search || url.hash) throw misuse("baseUrl must have no user name, query or fragment.");
+  if (url.username || url.search || url.hash) throw misuse("baseUrl must have no user, query or fragment.");
   if (url.protocol === "http:" && !allowInsecure && !LOOPBACK.test(url.hostname)) {
-    throw misuse("http:// sends values in the clear. Use https://, or set allowInsecure.");
+    throw misuse("http:// sends values in the clear. Use https, or set allowInsecure.");
   }
   return url;
 }
@@ -86,8 +86,7 @@ export function checkedBaseUrl(text: string | undefined, allowInsecure = false):
 /** @throws {CloakroomError} for the key of a back end in a browser. */
 export function refuseSecretKey(key: string): void {
   const [, kind] = SECRET_KEY.exec(key) ?? [];
-  if (kind)
-    throw misuse(`A ${kind} key must not be in a browser, where anyone can read it. Use a public or session key.`);
+  if (kind) throw misuse(`A ${kind} key must not be in a browser: anyone can read it. Use a public or session key.`);
 }
 
 /** A mistake in the program, not in a call's input. */

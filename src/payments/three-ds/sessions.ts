@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { actorOf, type Caller } from "../../access/caller.js";
 import { logEntry } from "../../audit/log-entry.js";
+import { DAY_MS } from "../../base/clock.js";
 import { Fault, invalid, notFound } from "../../base/fault.js";
 import { newUuid, type Uuid } from "../../base/ids.js";
 import { isJsonObject, type JsonObject } from "../../base/json.js";
@@ -22,7 +23,7 @@ import { type DirectoryVerdict, STATUS_CODES, type ThreeDSDirectory } from "./di
 import { type Authentication, openSession, sealSession, type ThreeDSSession } from "./session.js";
 
 /** A session works for a day; a payment uses it once. */
-const LIFETIME_MS = 24 * 60 * 60 * 1_000;
+const LIFETIME_MS = DAY_MS;
 
 export interface SessionDraft {
   readonly tokenId: string;

@@ -166,6 +166,20 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(await errorOf(client.tokens.create({ type: "token", data }))).toMatchObject({ code: "validation_failed" });
   });
 
+  it.each([
+    ["apiKey", "k\u00e9y", {}],
+    ["traceId", "key", { traceId: "Z\u00fcrich" }],
+    ["idempotencyKey", "key", { idempotencyKey: "\u00fc" }],
+    ["x y", "key", { headers: { "x y": "1" } }],
+    ["connection", "key", { headers: { Connection: "close" } }],
+  ])("names %s as it was given if it cannot be a header", async (name, key, options) => {
+    const own = TRANSPORTS[transport](key);
+    const error = await errorOf(own.tokens.get("abc", options));
+    expect(error).toMatchObject({ code: "validation_failed", fields: { [name]: [expect.any(String)] } });
+    expect(error.attempts).toBeLessThan(2);
+    await own.close();
+  });
+
   it("rejects header values that would begin another header", async () => {
     const error = await errorOf(client.tokens.get("abc", { headers: { "x-a": "1\r\nx-b: 2" } }));
     expect(error).toMatchObject({ code: "validation_failed", fields: { "x-a": [expect.any(String)] } });

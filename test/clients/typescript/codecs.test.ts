@@ -135,6 +135,19 @@ describe("the codec of messages", () => {
     expect(JSON.stringify(readMessage(read, bytes))).toBe('{"data":{"__proto__":{"a":1}}}');
   });
 
+  it("reads an entry of a map without its value as the default", () => {
+    const read = METHODS.get("TokenService/CreateToken")?.input;
+    if (!read) throw new Error("CreateToken");
+    const entryOf = (key: string) => Buffer.concat([Buffer.from([0x0a, key.length]), Buffer.from(key)]);
+    const metadata = read.fields.find(({ name }) => name === "metadata");
+    const data = read.fields.find(({ name }) => name === "data");
+    const field = (number: number, content: Buffer) =>
+      Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content]);
+    const struct = field(5, field(1, entryOf("card")));
+    const bytes = Buffer.concat([field(metadata?.number ?? 0, entryOf("order")), field(data?.number ?? 0, struct)]);
+    expect(readMessage(read, bytes)).toEqual({ metadata: { order: "" }, data: { card: null } });
+  });
+
   it.each([
     ["TokenService/CreateToken", { type: 5 }, "type", "another type"],
     ["TokenService/CreateToken", { nothing: 5 }, "nothing", "not a field"],

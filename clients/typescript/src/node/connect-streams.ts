@@ -5,6 +5,7 @@ import { AttemptError, closedClient } from "../errors.js";
 import { isFields } from "../shape.js";
 import { type Attempt, type AttemptAnswer, PACKAGE } from "../transport.js";
 import type { ClosableTransport } from "./closable-calls.js";
+import { checkHeaderNames } from "./header-names.js";
 
 /** Set in the last envelope of a stream, which has the status. */
 const END = 2;
@@ -13,11 +14,12 @@ const END = 2;
 export class StreamingConnectTransport extends ConnectTransport implements ClosableTransport {
   readonly #address: string;
   readonly #fetch: typeof fetch;
-  readonly #open = new Set<AbortController>();
+  readonly #calls = new Set<AbortController>();
+  readonly #streams = new Set<AbortController>();
   #takesStreams = true;
   #isClosed = false;
 
-  constructor(baseUrl: URL, fetcher: typeof fetch = (input, init) => fetch(input, init)) {
+  constructor(baseUrl: URL, fetcher: typeof fetch) {
     super(baseUrl, fetcher);
     this.#address = `${baseUrl.href.replace(/\/+$/, "")}/${PACKAGE}.`;
     this.#fetch = fetcher;
@@ -25,7 +27,16 @@ export class StreamingConnectTransport extends ConnectTransport implements Closa
 
   override async send(attempt: Attempt): Promise<AttemptAnswer> {
     if (this.#isClosed) throw closedClient();
-    return super.send(attempt);
+    checkHeaderNames(attempt.headers);
+    const controller = new AbortController();
+    const off = attempt.end.onEnd(() => controller.abort());
+    this.#calls.add(controller);
+    try {
+      return await super.send(attempt, controller.signal);
+    } finally {
+      off();
+      this.#calls.delete(controller);
+    }
   }
 
   async *open({ method, message, headers, end }: Attempt): AsyncGenerator<unknown, void> {
@@ -33,7 +44,7 @@ export class StreamingConnectTransport extends ConnectTransport implements Closa
     const sent = { ...headers, "content-type": "application/connect+json", "connect-protocol-version": "1" };
     const controller = new AbortController();
     const off = end.onEnd(() => controller.abort());
-    this.#open.add(controller);
+    this.#streams.add(controller);
     try {
       const body = enveloped(JSON.stringify(message));
       const { signal } = controller;
@@ -50,18 +61,19 @@ export class StreamingConnectTransport extends ConnectTransport implements Closa
       throw lost(error);
     } finally {
       off();
-      this.#open.delete(controller);
+      this.#streams.delete(controller);
       controller.abort();
     }
   }
 
   endStreams(): void {
     this.#takesStreams = false;
-    for (const controller of this.#open) controller.abort();
+    for (const controller of this.#streams) controller.abort();
   }
 
   close(): void {
     this.#isClosed = true;
+    for (const controller of this.#calls) controller.abort();
   }
 }
 

@@ -9,6 +9,7 @@ import { decodeMessage, encodeMessage } from "./codecs.js";
 import { Connection } from "./connection.js";
 import { codeOf, lostCall } from "./connection-errors.js";
 import { frame, messageIn, PREFIX_BYTES, statusError } from "./grpc-wire.js";
+import { checkHeaderNames } from "./header-names.js";
 import { Slots } from "./slots.js";
 
 /** Further calls wait in the client; more streams would only wait in the server. */
@@ -36,6 +37,7 @@ export class Http2Transport implements ClosableTransport {
   }
 
   async send(attempt: Attempt): Promise<AttemptAnswer> {
+    checkHeaderNames(attempt.headers);
     const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (attempt.end.ended) throw ended();
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
@@ -49,6 +51,7 @@ export class Http2Transport implements ClosableTransport {
   }
 
   async *open(attempt: Attempt): AsyncGenerator<unknown, void> {
+    checkHeaderNames(attempt.headers);
     const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (!this.#takesStreams) throw closedClient();
     if (!this.#slots.tryTake() && !(await this.#slots.take(attempt.end))) throw ended();
@@ -86,7 +89,7 @@ export class Http2Transport implements ClosableTransport {
     return end.orEnd(this.#connection.session());
   }
 
-  /** @throws {AttemptError} for a connection that takes no more streams, and for a header that HTTP/2 does not allow. */
+  /** @throws {AttemptError} for a connection that takes no more streams. */
   #request(session: ClientHttp2Session, attempt: Attempt, body: Buffer): ClientHttp2Stream {
     this.#connection.hold(true);
     const headers = this.#headers(attempt);
@@ -95,8 +98,6 @@ export class Http2Transport implements ClosableTransport {
       stream.end(body);
       return stream;
     } catch (error) {
-      if (/HEADER|HTTP_TOKEN/.test(codeOf(error)))
-        throw invalidInput("headers", "has a name that HTTP/2 does not allow");
       throw lostCall(error, true);
     }
   }

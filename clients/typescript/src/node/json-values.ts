@@ -1,6 +1,6 @@
 // google.protobuf.Value and Struct, which hold plain JSON.
 import type { Encoded, EncodedObject } from "../encode.js";
-import { FIXED64, LENGTH, VARINT, type WireInput } from "./wire-input.js";
+import { FIXED64, LENGTH, VARINT, WireInput } from "./wire-input.js";
 import type { WireOutput } from "./wire-output.js";
 
 /** Tags of the fields of Value, and of the fields of an entry in a map. */
@@ -50,7 +50,8 @@ export function readEntry(
 ): void {
   const end = input.end();
   let key = "";
-  let value: unknown;
+  // Encoders may leave out a default, which is what zeros are read as.
+  let value = read(new WireInput(new Uint8Array(8)));
   while (input.at < end) {
     const found = input.varint();
     if (found === FIRST) key = input.text();

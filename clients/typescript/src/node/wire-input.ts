@@ -7,10 +7,6 @@ export class WireInput {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  get length(): number {
-    return this.#bytes.length;
-  }
-
   /** The low 32 bits, unsigned, of a number of up to 64. */
   varint(): number {
     let value = 0;
@@ -79,6 +75,7 @@ export class WireInput {
     else if (wireType === LENGTH) this.at = this.end();
     else if (wireType === FIXED32) this.at += 4;
     else throw new Error("a field has a type that is not in use");
+    if (this.at > this.#bytes.length) throw new Error("a message is shorter than it says");
   }
 
   #byte(): number {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../../base/clock.js";
 import type { Feature } from "../../formula.js";
 import {
   codesIn,
@@ -8,7 +9,7 @@ import {
   textField,
   USUAL_FEATURES,
 } from "../../formula-parts.js";
-import { HOUR_MS, type Provider } from "../../provider.js";
+import type { Provider } from "../../provider.js";
 import { adyenMode } from "./address.js";
 import { adyenConnector } from "./connector.js";
 

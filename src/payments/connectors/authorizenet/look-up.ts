@@ -1,4 +1,5 @@
 import { fromBase62 } from "../../../base/base-n.js";
+import { DAY_MS, HOUR_MS } from "../../../base/clock.js";
 import type { Json, JsonObject } from "../../../base/json.js";
 import type { ConnectorContext } from "../../connector.js";
 import type { FollowUpOutcome, LookUpOutcome, Unknown } from "../../outcome.js";
@@ -11,14 +12,13 @@ import { paymentStateOf } from "./payment-state.js";
 import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";
 
 const MAX_PAGES = 10;
-const HOUR_MS = 3_600_000;
 /**
  * The service detects duplicates for 8 h, less the request's duration and the clock difference. Within this time, a
  * request that was not found may be sent again.
  */
 const DUPLICATES_KNOWN_MS = 7.5 * HOUR_MS;
 /** One request lists the batches of at most 31 days. */
-const SETTLED_LISTED_MS = 30 * 24 * HOUR_MS;
+const SETTLED_LISTED_MS = 30 * DAY_MS;
 const CLOCK_SKEW_MS = HOUR_MS;
 /** Refused immediately: no transaction exists, and the request may be repeated. */
 const REFUSED: readonly (string | undefined)[] = ["declined", "generalError", "communicationError"];

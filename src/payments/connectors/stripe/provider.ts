@@ -1,6 +1,7 @@
+import { HOUR_MS } from "../../../base/clock.js";
 import type { Feature } from "../../formula.js";
 import { codesIn, currenciesWithout, required, secretField, textField, USUAL_FEATURES } from "../../formula-parts.js";
-import { HOUR_MS, type Provider } from "../../provider.js";
+import type { Provider } from "../../provider.js";
 import { configuredMode } from "../fields.js";
 import { stripeConnector } from "./connector.js";
 
