@@ -135,9 +135,10 @@ export async function createKey(
   caller: Caller,
   applicationId: Uuid,
 ): Promise<WithKey<ApplicationKey>> {
-  await lockApplication(tx, applicationId);
-  const found = await find(tx, keys, applicationId);
-  if (!found) throw notFound("application");
+  const row = await lockApplication(tx, applicationId);
+  if (!row) throw notFound("application");
+  // Counted after the lock: concurrent requests wait for it.
+  const found = openApplication(keys, tx.tenantId, row, await tx.query(listApplicationKeysOf, applicationId));
   requireOwn(caller, found.createdBy);
   requireGrantable(caller, found.type, found);
   if (found.keys.length >= MAX_KEYS) {

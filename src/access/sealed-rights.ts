@@ -145,8 +145,8 @@ function requireUnsealed(keys: TenantKeys, missing: string): void {
 }
 
 function storedRights(holder: ApplicationType | "session", { permissions, rules }: JsonObject): AccessRights {
-  const drafts = Array.isArray(rules) ? rules.map(readRule) : [];
-  return parseRights(holder, Array.isArray(permissions) ? permissions.map(String) : [], drafts);
+  if (!Array.isArray(permissions) || !Array.isArray(rules)) throw new Error("rights of an unknown form are stored");
+  return parseRights(holder, permissions.map(String), rules.map(readRule));
 }
 
 function objectIn(plaintext: Buffer): JsonObject {

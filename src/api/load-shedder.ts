@@ -12,10 +12,10 @@ export interface OverloadCheck {
 }
 
 /**
- * Refuses requests with a BT-API-KEY, except RPC calls, before the router, hooks and log, while their tenant overloads the server or the queue of all
- * tenants is full. A refusal costs 30 us here and 95 behind the router: at a third of the cost of serving, refusals
- * would saturate the server at twice its capacity. RPC calls are refused after authentication (`requireRoom`), in the
- * form of their protocol.
+ * Refuses requests with a BT-API-KEY, except RPC calls, before the router, hooks and log, while their tenant overloads
+ * the server or the queue of all tenants is full. A refusal costs 30 us here and 95 behind the router: at a third of
+ * the cost of serving, refusals would saturate the server at twice its capacity. RPC calls are refused after
+ * authentication (`requireRoom`), in the form of their protocol.
  * @param begin assigns the request its trace id, and the response its headers.
  * @param onShed called for each request that is refused.
  */

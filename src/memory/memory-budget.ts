@@ -1,3 +1,4 @@
+import type { TenantId, Uuid } from "../base/ids.js";
 import { BYTES_FOR_EACH } from "./body-sizes.js";
 import { MemoryLease } from "./memory-lease.js";
 import { MemoryPool, type MemoryPools } from "./memory-pool.js";
@@ -21,6 +22,13 @@ export class MemoryBudget implements MemoryPools {
   /** @param largestBody size limit of a body, in bytes. */
   constructor(largestBody: number) {
     this.large = new MemoryPool(LARGE_BODIES * BYTES_FOR_EACH * largestBody);
+  }
+
+  /** For work on behalf of an application, without a request. The caller closes it. */
+  openFor(tenantId: TenantId, applicationId: Uuid): MemoryLease {
+    const lease = this.open(() => `code of ${tenantId}`);
+    lease.prove({ kind: "key", tenantId, applicationId, sessionId: undefined });
+    return lease;
   }
 
   /** @param readClient returns the client's address; called at first use. */

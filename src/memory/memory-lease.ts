@@ -70,18 +70,6 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
   key: { maxBytes: Number.POSITIVE_INFINITY, timeMs: 60_000 },
 };
 
-/** For work that reads neither bodies nor large values. */
-export const UNLIMITED_MEMORY: RequestMemory = {
-  isClosed: false,
-  allowance: ALLOWANCES.key,
-  bodyBytes: 0,
-  prove: () => {},
-  reserve: () => NO_RESERVATION,
-  reserveNow: () => NO_RESERVATION,
-  reserveRead: async () => NO_RESERVATION,
-  reserveReadNow: () => NO_RESERVATION,
-};
-
 /** One request's reservations in the memory budget. */
 export class MemoryLease implements RequestMemory {
   readonly #budget: MemoryPools;

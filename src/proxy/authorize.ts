@@ -2,7 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
-import { type RequestMemory, UNLIMITED_MEMORY } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/memory-lease.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transactions/transaction.js";
@@ -16,7 +16,7 @@ import type { Route } from "./route.js";
  * @throws {Fault} permission_denied; {StaleAuthorization}.
  */
 export async function requireRight(database: Database, route: Route): Promise<void> {
-  if (barOf(route)) await authorize(database, route, [], UNLIMITED_MEMORY);
+  if (barOf(route)) await authorize(database, route, []);
 }
 
 /** Records that a call was refused for its reason. @returns the fault for the caller. */
@@ -45,7 +45,7 @@ export async function authorize(
   database: Database,
   route: Route,
   ids: readonly string[],
-  memory: RequestMemory,
+  memory?: RequestMemory,
 ): Promise<ReadonlyMap<string, ReadableToken>> {
   const { tenantId, caller, application, proxy, revision } = route;
   const bar = barOf(route);

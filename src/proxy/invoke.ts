@@ -54,13 +54,15 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
   const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
   let scanned: ScannedRequest | undefined;
+  let hasReserved = false;
   for (let attempt = 1; ; attempt += 1) {
     const route = await chooseRoute(finders, call);
     const { tenantId, caller, application, proxy } = route;
     call.onOwner?.({ tenantId, caller: caller ?? application, keyHolder: caller, proxy });
     try {
       await requireRight(database, route);
-      if (attempt === 1) await reserveDefinition(route, call);
+      if (!hasReserved) await reserveDefinition(route, call);
+      hasReserved = true;
       if (call.audit.badReason) throw await refuseReason(database, route, call.audit.badReason);
       scanned ??= await scanReferences(call, route.definition);
       const tokens = await authorize(database, route, scanned.references.tokenIds(), call.memory);
@@ -80,6 +82,7 @@ async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
 /** Definitions of this size and more count like bodies: one may have 5 MB of transforms, and lives as long as its calls. */
 const LARGE_DEFINITION_BYTES = 64 * 1024;
 
+/** The call then holds large memory, and does not wait for large tokens if it has some: it gets a 503. */
 async function reserveDefinition({ proxy }: Route, { memory }: ProxyCall): Promise<void> {
   const bytes = proxy?.definitionBytes ?? 0;
   if (bytes > LARGE_DEFINITION_BYTES) await memory.reserveRead(bytes);

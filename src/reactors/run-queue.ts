@@ -1,6 +1,6 @@
 import { recordingDenials } from "../access/refusal.js";
 import { Fault, type Reason } from "../base/fault.js";
-import type { TenantId } from "../base/ids.js";
+import type { TenantId, Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
 import { KeyVersionUnknown } from "../crypto/sealed.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
@@ -11,6 +11,7 @@ import type { Database } from "../store/database.js";
 import { advanceRun, claimRuns, deleteRun, type RunProgress, type RunRow } from "../store/functions/reactor-runs.js";
 import { scheduleDue } from "../store/jobs/due.js";
 import { StaleAuthorization } from "../store/postgres/database-error.js";
+import type { ReadMemory } from "../store/transactions/large-reads.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { postResult, retryDelay } from "./callback.js";
@@ -18,10 +19,16 @@ import { afterThrow, bodyOf, type Interruption, type RunEnd } from "./outcome.js
 import { authorizeRun, type ReactParts, react, tokensOfArgs } from "./react.js";
 import { openEnd, openRequest, type StoredRequest, sealEnd, sealRequest } from "./runs.js";
 
+/** The memory for large tokens of one run. */
+export interface RunMemory extends Pick<ReadMemory, "reserveReadNow"> {
+  close(): void;
+}
+
 export interface RunQueueParts extends ReactParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly agents: GuardedAgents;
+  readonly openMemory: (tenantId: TenantId, applicationId: Uuid) => RunMemory;
   /** The error in the form that a waiting caller would get over REST. */
   readonly showError: (error: Fault | FunctionFailed) => Json;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
@@ -136,24 +143,36 @@ export class RunQueue {
     request: StoredRequest,
   ): Promise<RunEnd | Interruption> {
     if (run.attempts >= MAX_CUT_OFF) return { kind: "failed", failure: cutOff() };
+    const memory = this.#parts.openMemory(tenantId, run.application_id);
     try {
-      return await this.#react(tenantId, keys, run, request);
+      return await this.#react(tenantId, keys, run, request, withoutWaiting(memory));
     } catch (error) {
       const end = afterThrow(error, this.#stopping.signal.aborted);
       if (end.kind === "broken_off") this.#parts.onFailure(tenantId, end.defect);
       return end;
+    } finally {
+      memory.close();
     }
   }
 
-  async #react(tenantId: TenantId, keys: TenantKeys, run: RunRow, { args, context }: StoredRequest): Promise<RunEnd> {
+  async #react(
+    tenantId: TenantId,
+    keys: TenantKeys,
+    run: RunRow,
+    { args, context }: StoredRequest,
+    memory: ReadMemory,
+  ): Promise<RunEnd> {
     const { authenticator, database } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
       const caller = await authenticator.application(tenantId, run.application_id, context);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
         const admitted = await recordingDenials(database, () =>
-          database.shared.run(tenantId, caller.revision, (tx) =>
-            authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
+          database.shared.run(
+            tenantId,
+            caller.revision,
+            (tx) => authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
+            memory,
           ),
         );
         return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
@@ -204,4 +223,16 @@ export class RunQueue {
 
 function cutOff(): FunctionFailed {
   return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The code was interrupted too often."] });
+}
+
+/** A run without memory starts again: it must not wait, because its lease goes on. */
+function withoutWaiting(memory: RunMemory): ReadMemory {
+  return {
+    reserveReadNow: (storedBytes) => memory.reserveReadNow(storedBytes),
+    async reserveRead(storedBytes) {
+      const reservation = memory.reserveReadNow(storedBytes);
+      if (!reservation) throw new Fault("unavailable", "There is no memory for the tokens of the run.");
+      return reservation;
+    },
+  };
 }

@@ -16,11 +16,12 @@ export interface Reactors {
 }
 
 export function composeReactors(core: CoreParts, functions: FunctionRunner): Reactors {
-  const { database, keyring, clock, log, bins, authenticator, agents, callApi } = core;
+  const { database, keyring, clock, log, bins, authenticator, agents, memory, callApi } = core;
   const reacting = { authenticator, functions, callApi, bins };
   const runs = new RunQueue({
     ...reacting,
     ...{ database, keyring, agents },
+    openMemory: (tenantId, applicationId) => memory.openFor(tenantId, applicationId),
     showError: (error) =>
       error instanceof Fault ? problemJson(error, newUuid()) : functionProblem(error, "reactor_error", newUuid()),
     onFailure: tenantFailure(log, "reactor runs", "a reactor's run failed and will be tried again"),

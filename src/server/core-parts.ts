@@ -3,6 +3,7 @@ import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { Clock } from "../base/clock.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import type { CallApi } from "../functions/host-calls.js";
+import type { MemoryBudget } from "../memory/memory-budget.js";
 import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Database } from "../store/database.js";
 import type { Keyring } from "../tenancy/keyring.js";
@@ -20,6 +21,7 @@ export interface CoreParts {
   /** The only path to a destination that a tenant names. */
   readonly agents: GuardedAgents;
   readonly sandbox: Sandbox;
+  readonly memory: MemoryBudget;
   /** Calls of tenants' code to the API. */
   readonly callApi: CallApi;
 }

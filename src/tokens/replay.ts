@@ -6,7 +6,6 @@ import { type LogEntry, logEntry } from "../audit/log-entry.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import {
   findBoundedToken,
-  findToken,
   findTokenHead,
   isLargeToken,
   type LargeToken,
@@ -62,15 +61,22 @@ export async function findReplayedToken(
   return whole && { row: whole, transform };
 }
 
-/** A single token may be larger than the limit for several. */
+/**
+ * Reads the token whose head decided on the replay, and no later version of it. A single token may be larger than the
+ * limit for several.
+ */
 async function readWithin(
   tx: Transaction,
-  { id, sealedBytes }: LargeToken,
+  { id, sealedBytes, revision, created_at }: LargeToken,
   budget: ReplayBudget,
 ): Promise<TokenRowWithCvc | undefined> {
   if (sealedBytes > budget.left && budget.left < MAX_READ_BYTES) return undefined;
   budget.left -= sealedBytes;
-  return findToken(tx, id);
+  tx.reserve(sealedBytes);
+  const whole = await findBoundedToken(tx, { id, maxBytes: sealedBytes });
+  if (!whole || isLargeToken(whole)) return undefined;
+  const isSame = whole.revision === revision && whole.created_at.getTime() === created_at.getTime();
+  return isSame ? whole : undefined;
 }
 
 /** A replayed token as in the answer of a write, without the card's verification code in its mask. */

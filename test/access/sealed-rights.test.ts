@@ -12,7 +12,8 @@ import {
   sealSessionRights,
 } from "../../src/access/sealed-rights.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
-import { SealBroken } from "../../src/crypto/sealed.js";
+import { encodeAad, SealBroken, seal } from "../../src/crypto/sealed.js";
+import { AAD_COLUMNS } from "../../src/store/tenancy/sealed-rows.js";
 import { newTenantKeys, newUnboundKeys } from "../support/tenant-keys.js";
 import { arbitrary, rightsOf } from "./rights.js";
 
@@ -129,6 +130,16 @@ describe("the sealed rights of a session", () => {
     ["another session", { id: newUuid() }],
   ])("do not open beside %s", (_, change) => {
     expect(() => openSessionRights(keys, tenantId, { ...session, ...change })).toThrow(SealBroken);
+  });
+
+  it.each([
+    ["rules that are no list", { permissions: ["token:read"], rules: {} }],
+    ["no rules", { permissions: ["token:read"] }],
+    ["permissions that are no list", { permissions: "token:read", rules: [] }],
+  ])("do not open with %s, which would grant other rights", (_, written) => {
+    const place = { tenantId, entity: columns.id, field: "session", bound: encodeAad(columns, AAD_COLUMNS.sessions) };
+    const rights = seal(keys.data, place, Buffer.from(JSON.stringify(written)));
+    expect(() => openSessionRights(keys, tenantId, { ...columns, rights })).toThrow("rights of an unknown form");
   });
 
   it("are empty until it is authorized", () => {

@@ -4,10 +4,11 @@ import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import { type RequestMemory, UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
+import type { RequestMemory } from "../../src/memory/memory-lease.js";
 import { readAnswerBody, readCallerBody } from "../../src/proxy/buffered-body.js";
 import type { ProxyCall } from "../../src/proxy/call.js";
 import { keyProof } from "../support/memory.js";
+import { UNLIMITED_MEMORY } from "../support/unlimited-memory.js";
 
 /** A body with these chunks, which then stays open or ends. */
 function bodyOf(pieces: readonly (Buffer | string)[], { ends = true } = {}): Readable {

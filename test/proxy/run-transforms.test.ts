@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import { UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
 import { RunTransforms } from "../../src/proxy/run-transforms.js";
 import type { Transform } from "../../src/proxy/transform.js";
+import { UNLIMITED_MEMORY } from "../support/unlimited-memory.js";
 
 const tenantId = newTenantId();
 const proxy = {

@@ -16,6 +16,7 @@ import { openVault } from "../../src/vault/vault.js";
 import { agents } from "../payments/connectors/bench.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
+import { UNLIMITED_MEMORY } from "../support/unlimited-memory.js";
 
 it("runs that were leased together with an unreadable one are waited for", async () => {
   const directory = newDirectory();
@@ -54,6 +55,7 @@ it("runs that were leased together with an unreadable one are waited for", async
     const released = Promise.withResolvers<void>();
     const queue = new RunQueue({
       ...{ database, keyring, authenticator, agents },
+      openMemory: () => ({ ...UNLIMITED_MEMORY, close: () => {} }),
       functions: {
         async run() {
           started.resolve();

@@ -35,8 +35,7 @@ export function internalCalls(
   return async (caller, name, args, signal) => {
     const traceId = newUuid();
     const { tenantId } = caller;
-    const memory = budget.open(() => `code of ${tenantId}`);
-    memory.prove({ kind: "key", tenantId, applicationId: applicationOf(caller).id, sessionId: undefined });
+    const memory = budget.openFor(tenantId, applicationOf(caller).id);
     try {
       const head = {
         traceId,

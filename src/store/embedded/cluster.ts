@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "../postgres/database-error.js";
 import { EmbeddedDatabaseError, REMEDY } from "./embedded-database-error.js";
+import { programFailure } from "./program-failure.js";
 import { canAccessDirectory, runsAsRoot, type ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
 
@@ -197,7 +198,7 @@ async function setUp(program: string, args: readonly string[], account: ServerAc
       lines.find((line) => /No space left on device|Disk quota exceeded/.test(line)) ??
       lines.findLast((line) => /\b(error|FATAL|PANIC|ERROR):/.test(line));
     throw new EmbeddedDatabaseError(
-      `PostgreSQL could not set up its database: ${reason?.trim() ?? `${program} failed (${codeOf(error)})`}\n${REMEDY}`,
+      `PostgreSQL could not set up its database: ${reason?.trim() ?? `${program} failed (${programFailure(error)})`}\n${REMEDY}`,
     );
   }
 }

@@ -8,6 +8,7 @@ import { codeOf } from "../postgres/database-error.js";
 import { majorsIn, type PostgresPrograms, readFileIfExists } from "./cluster.js";
 import type { DataLocation } from "./data-location.js";
 import { EmbeddedDatabaseError } from "./embedded-database-error.js";
+import { programFailure } from "./program-failure.js";
 import type { ServerAccount } from "./server-account.js";
 import { childEnvironment } from "./server-settings.js";
 
@@ -130,7 +131,7 @@ async function probe(bin: string, account: ServerAccount): Promise<PostgresProgr
     if (code === "ENOENT") return { problem, copyMayHelp: false };
     const complaint = error instanceof Error && "stderr" in error ? String(error.stderr).trim().split("\n")[0] : "";
     return {
-      problem: complaint || `it does not run (${code})`,
+      problem: complaint || `it does not run (${programFailure(error)})`,
       copyMayHelp: /shared librar|Library not loaded/.test(complaint ?? ""),
     };
   }

@@ -96,9 +96,9 @@ export async function stopServer(server: PostgresServer, timeoutMs = STOP_TIMEOU
 }
 
 /** Sends a signal, without effect if the server is gone. */
-export function signalServer({ pid, data }: PostgresServer, signal: "SIGINT" | "SIGQUIT"): void {
+export function signalServer(server: PostgresServer, signal: "SIGINT" | "SIGQUIT"): void {
   try {
-    if (isServerOf(pid, data)) process.kill(pid, signal);
+    if (server.isRunning) process.kill(server.pid, signal);
   } catch (error) {
     if (codeOf(error) !== "ESRCH") throw error;
   }

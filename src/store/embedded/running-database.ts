@@ -202,7 +202,7 @@ async function untilReady(
 /** Returns the error code of a failure. */
 async function tryToConnect(connection: EmbeddedConnection, as: Opening["as"]): Promise<postgres.Sql | string> {
   const session = postgres({
-    ...{ ...connection, max: 1, fetch_types: false, connect_timeout: 10 },
+    ...{ ...connection, max: 1, fetch_types: false, connect_timeout: 10, max_lifetime: null },
     connection: { application_name: as === "server" ? `${SERVER_SESSION}${process.pid}` : "cloakroom command" },
   });
   try {

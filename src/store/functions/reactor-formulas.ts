@@ -65,7 +65,7 @@ const COLUMNS = "id, name, label, sealed, official, revision, created_by, create
 export const listFormulaRows = definePage<PageRequest, FormulaRow>("reactor_formulas", (sql, tenantId, listing) =>
   sizedQueries(
     sql,
-    { table: "formulas", columns: COLUMNS, bytes: sql`octet_length(sealed)` },
+    { table: "formulas", columns: COLUMNS, bytes: sql`coalesce(octet_length(sealed), 0)` },
     {
       total: sql`
         select (select count(*) from reactor_formulas where tenant_id = ${tenantId})

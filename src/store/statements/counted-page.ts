@@ -94,7 +94,7 @@ export function sizedQueries<Row>(
       ) as bytes`,
     rows: sql`
       select ${sql.unsafe(columns)} from (
-        select ${sql.unsafe(columns)}, ${isSingle} or sum(${bytes}) over () <= ${MAX_PAGE_BYTES} as is_read from ${rows}
+        select ${sql.unsafe(columns)}, ${isSingle} or coalesce(sum(${bytes}) over (), 0) <= ${MAX_PAGE_BYTES} as is_read from ${rows}
       ) sized
       where is_read order by created_at desc, id desc`,
   };

@@ -42,7 +42,7 @@ export class LargeReads {
   #reserved: readonly ReadReservation[] = [];
   #reservedBytes = 0;
 
-  /** @param memory absent for work of the server itself, which reads a few values at a time. */
+  /** @param memory absent for the server's own jobs, which read a few values at a time. */
   constructor(memory: ReadMemory | undefined) {
     this.#memory = memory;
   }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { newUuid } from "../../../src/base/ids.js";
 import { cloakroom } from "../../support/command.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 
@@ -243,6 +244,16 @@ describe("official formulas", () => {
     expect(status).toBe(201);
     const { body } = await caller("POST", `/reactors/${reactor.id}/react`, { body: { args: { amount: 5 } } });
     expect(body.raw.total).toBe(35);
+  });
+
+  it("are listed together for a tenant that has none of its own", async () => {
+    const documents = [1, 2].map((n) => ({ ...FORMULA, type: "official", id: newUuid(), name: `Listed ${n}` }));
+    expect((await importing(documents)).stderr).toBe("");
+    const { manage } = await newTenant();
+    const { body } = await manage("GET", "/reactor-formulas?size=50");
+    expect(body.data).toHaveLength(body.pagination.total_items);
+    const names = body.data.map(({ name }: { readonly name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(["Listed 1", "Listed 2"]));
   });
 
   it.each<[string, unknown, RegExp]>([
