@@ -72,7 +72,7 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
   });
 
   it("names the code of each error", async () => {
-    const wrong = TRANSPORTS[transport](`${apiKey.slice(0, -1)}x`);
+    const wrong = TRANSPORTS[transport](`${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}`);
     expect(await errorOf(wrong.tokens.get("abc"))).toMatchObject({ code: "unauthenticated", status: 401 });
     await wrong.close();
     expect(await errorOf(client.applications.create({ name: "x", type: "private" }))).toMatchObject({
