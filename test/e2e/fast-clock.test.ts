@@ -1,5 +1,6 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { RunningServer } from "../../src/server/running-server.js";
 import { readConfig } from "../../src/settings/config.js";
 import { copyMigratedData } from "../support/migrated-data.js";
@@ -16,16 +17,23 @@ describe("a server whose clock runs a day fast, next to a database whose clock i
   let ahead = 0;
   let server: RunningServer;
   let shop: Shop;
+  const directory = newDirectory();
   beforeAll(async () => {
     const environment = {
-      CLOAKROOM_DATA_DIR: copyMigratedData(join(newDirectory(), "data")),
+      CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
       ...{ CLOAKROOM_PORT: "0", CLOAKROOM_ADMIN_PORT: "0", CLOAKROOM_LOG_LEVEL: "error", CLOAKROOM_RATE_LIMITS: "off" },
     };
     const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
     shop = await openShop([], await newTenant(server.url, environment));
   });
-  afterAll(() => server?.stop());
+  beforeEach(() => {
+    ahead = 0;
+  });
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
 
   it("replays earlier answers: no payment is made twice", async () => {
     const headers = { "BT-IDEMPOTENCY-KEY": "order-1" };
