@@ -11,7 +11,7 @@ export default defineConfig({
       "test/support/global-setup.ts",
       "test/sandbox/support/image.ts",
     ],
-    // The files of a worker share its process and what they import: 0.2 s of processor time less for each of 450 files.
+    // The files of a worker share its process and what they import: 0.2 s of processor time less for each file.
     isolate: false,
     sequence: { sequencer: LongWaitsEarly },
     // Files wait for servers, databases and deadlines as much as they compute: two for each of two processors keep both busy.

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parseKeyName } from "../../src/access/frame-passes.js";
 import { checksum, KEY_KINDS, newKey, parseKey } from "../../src/access/key-text.js";
 import { newSecret, parseSecret } from "../../src/access/secret-text.js";
-import { compactUuid, expandUuid } from "../../src/base/compact-uuid.js";
+import { compactUuid } from "../../src/base/compact-uuid.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { newLink, parseLink } from "../../src/tenancy/invitation-link.js";
 
@@ -109,31 +109,3 @@ describe("the name of a key, which a page may show to anyone", () => {
     expect(parseKeyName(text)).toBeUndefined();
   });
 });
-
-describe("a UUID as 22 letters and digits", () => {
-  it("is read as it was written", () => {
-    fc.assert(
-      fc.property(fc.uuid(), (text) => {
-        const uuid = expandUuid(toCompact(text));
-        expect(uuid).toBe(text);
-        expect(uuid && compactUuid(uuid)).toHaveLength(22);
-      }),
-    );
-  });
-
-  it.each(["", "!".repeat(22), "z".repeat(22), "1".padStart(21, "0"), "1".padStart(23, "0")])(
-    "cannot be %j",
-    (text) => {
-      expect(expandUuid(text)).toBeUndefined();
-    },
-  );
-});
-
-/** Base62 by plain arithmetic. */
-function toCompact(uuid: string): string {
-  const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  let value = BigInt(`0x${uuid.replaceAll("-", "")}`);
-  let text = "";
-  for (let digit = 0; digit < 22; digit += 1, value /= 62n) text = alphabet.charAt(Number(value % 62n)) + text;
-  return text;
-}

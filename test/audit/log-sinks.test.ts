@@ -123,11 +123,10 @@ describe("a file", () => {
     await sealedTenant("file");
     const broken = sendingTo(new FileSink({ path, bytes: 1e9, kept: 0 }));
     await broken.run();
-    const due = vi.spyOn(ledger.database, "due");
+    using due = vi.spyOn(ledger.database, "due");
     ledger.clock.time += MINUTE;
     await broken.run();
     expect(due).not.toHaveBeenCalled();
-    due.mockRestore();
     expect(broken.states).toHaveLength(1);
     expect(broken.lag[1]).toBe((broken.lag[0] ?? 0) + 60);
   });

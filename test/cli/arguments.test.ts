@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { newTenantId } from "../../src/base/ids.js";
 import { parseArguments } from "../../src/cli/api/arguments.js";
 import type { ApiCommand } from "../../src/cli/api/command.js";
 import { completionScript } from "../../src/cli/api/completion.js";
-import { UsageError } from "../../src/cli/command.js";
+import { chosenOf } from "../../src/cli/chosen-tenants.js";
+import { requiredText, UsageError } from "../../src/cli/command.js";
 
 const COMMAND: ApiCommand = {
   ...{ name: "things paint", summary: "Paint a thing", arguments: ["ID", "[COLOR]"] },
@@ -84,5 +86,27 @@ describe("the completion script", () => {
 
   it.each([undefined, "", "tcsh", "constructor", "__proto__"])("does not exist for %s", (shell) => {
     expect(() => completionScript(shell)).toThrow("Usage: cloakroom completion bash, zsh or fish");
+  });
+});
+
+describe("options of operators' commands", () => {
+  const [first, second] = [newTenantId(), newTenantId()];
+
+  it.each([
+    ["all tenants without --tenant", {}, [first, second]],
+    ["one by its id", { tenant: second }, [second]],
+    ["one by its id in capitals", { tenant: second.toUpperCase() }, [second]],
+  ])("choose %s", (_, options, chosen) => {
+    expect(chosenOf([first, second], options)).toEqual(chosen);
+  });
+
+  it.each([newTenantId(), "x", "", true])("choose no tenant by %j", (tenant) => {
+    expect(() => chosenOf([first, second], { tenant })).toThrow(
+      "--tenant must be the id of a tenant. Run: cloakroom tenants list",
+    );
+  });
+
+  it.each([undefined, "", " ", true])("are missing if they are %j", (name) => {
+    expect(() => requiredText({ name }, "name")).toThrow("--name is missing.");
   });
 });

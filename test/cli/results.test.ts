@@ -1,12 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newTenantId } from "../../src/base/ids.js";
 import { clientNamesOf, restNamesOf } from "../../src/cli/api/field-names.js";
 import { checkPath, partOfResult } from "../../src/cli/api/result-path.js";
 import { tableLines, textOf } from "../../src/cli/api/text-table.js";
-import { chosenOf } from "../../src/cli/chosen-tenants.js";
-import { requiredText } from "../../src/cli/command.js";
-import { printable } from "../../src/cli/printable.js";
+import { printable, printableJson } from "../../src/cli/printable.js";
 
 describe("a value in one line", () => {
   it.each<[unknown, string]>([
@@ -19,6 +16,8 @@ describe("a value in one line", () => {
     [["a", 1], '["a",1]'],
     [{ a: [1] }, '{"a":[1]}'],
     ["two\nlines", "two\u{fffd}lines"],
+    ["a\u001b[2Jb\nc", "a\ufffd[2Jb\ufffdc"],
+    ["\u009b2J \u202eevil\u2066", "\ufffd2J \ufffdevil\ufffd"],
   ])("%j is shown as %j", (value, text) => {
     expect(textOf(value)).toBe(text);
   });
@@ -33,7 +32,24 @@ describe("a value in one line", () => {
   });
 });
 
-describe("a table on a terminal", () => {
+describe("a table", () => {
+  const rows = [
+    ["1", "a name that is long"],
+    ["22", "short"],
+  ];
+
+  it("has a header and aligned columns on a terminal", () => {
+    expect(tableLines(["id", "name"], rows, 80)).toEqual(["ID  NAME", "1   a name that is long", "22  short"]);
+  });
+
+  it("cuts the widest column where the terminal is narrow", () => {
+    expect(tableLines(["id", "name"], rows, 14)).toEqual(["ID  NAME", "1   a name th…", "22  short"]);
+  });
+
+  it("has tabs and no header where there is no terminal", () => {
+    expect(tableLines(["id", "name"], rows, undefined)).toEqual(["1\ta name that is long", "22\tshort"]);
+  });
+
   it("is as wide as the terminal at most, down to six characters for a column", () => {
     const cell = fc.string({ unit: "grapheme-ascii", maxLength: 40 });
     fc.assert(
@@ -63,8 +79,18 @@ describe("a table on a terminal", () => {
   });
 });
 
+describe("a result as JSON", () => {
+  it("escapes what could steer a terminal, and is the same JSON", () => {
+    const value = { name: "a\u001b[2J\u009b\u007f\u202e\u2028 ü 😀", list: ["\n"] };
+    const text = printableJson(value);
+    expect(text).toMatch(/^[^\p{Cc}\u202e\u2028]*$/u);
+    expect(JSON.parse(text)).toEqual(value);
+  });
+});
+
 describe("a part of a result", () => {
   const RESULT = { id: "a", card: { last4: "4242" }, list: [{ id: 1 }, { id: 2 }], none: null };
+  const LIST = [{ id: "a", card: { last4: "4242" } }, { id: "b" }];
 
   it.each<[string, unknown]>([
     ["", RESULT],
@@ -83,19 +109,59 @@ describe("a part of a result", () => {
     expect(partOfResult(RESULT, path)).toEqual(part);
   });
 
-  it.each(["$", "a..b", "[", "[1", "[-1]", "a b", "'a'"])("has no path such as %j", (path) => {
-    expect(() => checkPath(path)).toThrow("--query must be a path such as id, card.last4, [0].id or [].id.");
+  it.each([
+    ["[0].id", "a"],
+    ["[].id", ["a", "b"]],
+    ["[].card.last4", ["4242", undefined]],
+    [".", LIST],
+    ["[7].id", undefined],
+    ["[0].toString", undefined],
+  ])("at %j of a list is %j", (path, part) => {
+    expect(partOfResult(LIST, path)).toEqual(part);
+  });
+
+  it.each(["$", "$.a", "a..b", "[", "[1", "[x]", "[-1]", "a b", "'a'"])("has no path such as %j", (path) => {
+    const refusal = "--query must be a path such as id, card.last4, [0].id or [].id.";
+    expect(() => checkPath(path)).toThrow(refusal);
+    expect(() => partOfResult({ a: { b: 1 } }, path)).toThrow(refusal);
   });
 
   it("needs an index, or all items, where the result is a list", () => {
     expect(() => partOfResult([RESULT], "id")).toThrow(
       "The result is a list: --query '[].id' prints id of each item, '[0].id'",
     );
-    expect(partOfResult([RESULT], "[].id")).toEqual(["a"]);
   });
 });
 
 describe("names of fields", () => {
+  const ofClient = {
+    createdAt: new Date(0),
+    searchIndexes: ["{{ data }}"],
+    metadata: { camelCase: "x", snake_case: "y" },
+    data: { firstName: "x" },
+    extras: { deduplicated: false },
+    key: undefined,
+  };
+
+  it("are those of the REST API, and inside data and metadata the caller's", () => {
+    expect(restNamesOf(ofClient)).toEqual({
+      created_at: "1970-01-01T00:00:00.000Z",
+      search_indexes: ["{{ data }}"],
+      metadata: { camelCase: "x", snake_case: "y" },
+      data: { firstName: "x" },
+      _extras: { deduplicated: false },
+    });
+  });
+
+  it("become the client's in requests", () => {
+    const request = { destination_url: "https://x", configuration: { a_b: "c" }, request_transforms: [{ is_on: 1 }] };
+    expect(clientNamesOf(request)).toEqual({
+      destinationUrl: "https://x",
+      configuration: { a_b: "c" },
+      requestTransforms: [{ isOn: 1 }],
+    });
+  });
+
   it("are the same after they became the client's and came back", () => {
     const name = fc.stringMatching(/^[a-z]{2,8}(?:_[a-z]{2,8}){0,2}$/);
     const value = fc.oneof(
@@ -135,27 +201,5 @@ describe("names of fields", () => {
       created_at: "1970-01-01T00:00:00.000Z",
       public_key: "AQI=",
     });
-  });
-});
-
-describe("options of operators' commands", () => {
-  const [first, second] = [newTenantId(), newTenantId()];
-
-  it.each([
-    ["all tenants without --tenant", {}, [first, second]],
-    ["one by its id", { tenant: second }, [second]],
-    ["one by its id in capitals", { tenant: second.toUpperCase() }, [second]],
-  ])("choose %s", (_, options, chosen) => {
-    expect(chosenOf([first, second], options)).toEqual(chosen);
-  });
-
-  it.each([newTenantId(), "x", "", true])("choose no tenant by %j", (tenant) => {
-    expect(() => chosenOf([first, second], { tenant })).toThrow(
-      "--tenant must be the id of a tenant. Run: cloakroom tenants list",
-    );
-  });
-
-  it.each([undefined, "", " ", true])("are missing if they are %j", (name) => {
-    expect(() => requiredText({ name }, "name")).toThrow("--name is missing.");
   });
 });

@@ -59,8 +59,10 @@ describe("verifying the logs of tenants that are gone", () => {
   };
 
   it("reports each tenant that was seen before, and checks the others all the same", async () => {
-    const since = new Date().toISOString().slice(0, 13);
+    const hour = () => new Date().toISOString().slice(0, 13);
+    const hours = [hour()];
     expect((await tenants[0]?.manage("DELETE", "/tenants/self"))?.status).toBe(204);
+    hours.push(hour());
     await using vault = await openVault({
       ...{ config: readConfig(environment), as: "command", announce: () => {}, clock },
     });
@@ -77,17 +79,17 @@ describe("verifying the logs of tenants that are gone", () => {
 
     const { code, stdout, stderr } = await verify("--since", seen, "--json");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
-    const gone = (detail: string) => ({
+    const gone = (detail: RegExp) => ({
       intact: false,
       finding_count: 1,
-      findings: [{ kind: "tenant_gone", detail: expect.stringContaining(detail) }],
+      findings: [{ kind: "tenant_gone", detail: expect.stringMatching(detail) }],
     });
     const answer: Record<string, unknown>[] = JSON.parse(stdout);
     const byId = new Map(answer.map(({ tenant_id, ...rest }) => [tenant_id, rest]));
     expect([...byId.keys()]).toEqual(expect.arrayContaining([...ids]));
     expect(byId.size).toBe(ids.length + 1);
-    expect(byId.get(idOf(0))).toEqual(gone(`it is recorded as deleted, at ${since}`));
-    expect(byId.get(idOf(1))).toEqual(gone("it is recorded as deleted, "));
+    expect(byId.get(idOf(0))).toEqual(gone(new RegExp(`it is recorded as deleted, at (?:${hours.join("|")})`)));
+    expect(byId.get(idOf(1))).toEqual(gone(/it is recorded as deleted, /));
     expect(byId.get(idOf(2))).toMatchObject({ intact: true, seals: 1, finding_count: 0 });
     expect(byId.get(idOf(3))).toEqual({
       intact: false,
@@ -95,7 +97,7 @@ describe("verifying the logs of tenants that are gone", () => {
       finding_count: 1,
       findings: [{ kind: "keys_closed", detail: expect.stringContaining("keys") }],
     });
-    expect(byId.get(idOf(4))).toEqual(gone("no record of it"));
+    expect(byId.get(idOf(4))).toEqual(gone(/no record of it/));
 
     // Reported once: the next answer is compared with this one.
     const next = join(directory, "next.json");

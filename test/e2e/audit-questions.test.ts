@@ -10,6 +10,8 @@ describe("a question about the log", () => {
   let reader: Client;
   let searcher: Client;
   let keyId: string;
+  const today = () => new Date().toISOString().slice(0, 10);
+  const firstDay = today();
   beforeAll(async () => {
     tenant = await newTenant();
     reader = await tenant.backEnd();
@@ -58,7 +60,8 @@ describe("a question about the log", () => {
       days.reduce((total: number, day: Record<string, number>) => total + (day[name] ?? 0), 0);
     expect([sum("created"), sum("denied")]).toEqual([1, 0]);
     expect(sum("revealed")).toBeGreaterThanOrEqual(1);
-    expect(days[0]).toMatchObject({ day: new Date().toISOString().slice(0, 10), distinct_tokens: 1 });
+    expect(days[0]).toMatchObject({ distinct_tokens: 1 });
+    expect([firstDay, today()]).toContain(days[0].day);
     expect([complete, worth[0].tenant_id]).toEqual([true, tenant.id]);
   });
 

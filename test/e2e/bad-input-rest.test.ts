@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Answer, RestClient, RestRequest } from "../support/rest.js";
 import { openStored, type Stored } from "../support/stored.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
+import { withoutIds } from "../support/without-ids.js";
 
 const MEGABYTE = 1024 * 1024;
 const LIMIT = 5 * MEGABYTE;
@@ -81,7 +82,7 @@ describe("a REST body that cannot be parsed", () => {
     for (const raw of wrong) {
       const { status, body } = await backEnd("POST", "/tokens", { raw });
       expect(status).toBe(400);
-      expect(JSON.stringify(body)).not.toContain("4242");
+      expect(withoutIds(body)).not.toContain("4242");
     }
   });
 
@@ -172,7 +173,7 @@ describe("a REST body with a wrong field", () => {
   it("explains what to do about a number that is out of range", async () => {
     const { body } = await backEnd("POST", "/tokens", { raw: token("4111111111111111111") });
     expect(body.errors.data[0]).toContain("send it as a string");
-    expect(JSON.stringify(body)).not.toContain("4111");
+    expect(withoutIds(body)).not.toContain("4111");
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { RestClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
+import { withoutIds } from "../support/without-ids.js";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -101,7 +102,7 @@ describe("creating a token", () => {
       for (const { body } of [created, read, whole]) {
         expect(body).not.toHaveProperty("card");
         expect(body).not.toHaveProperty("enrichments");
-        expect(JSON.stringify(body)).not.toMatch(/5555|4444|2031|mastercard/);
+        expect(withoutIds(body)).not.toMatch(/5555|4444|2031|mastercard/);
       }
       expect((await backEnd("GET", `/tokens/${id}`)).body.card).toMatchObject({ bin: "55555555", last4: "4444" });
     });

@@ -1,5 +1,7 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { sweepJobs } from "../../src/jobs/sweep.js";
 import type { RunningServer } from "../../src/server/running-server.js";
 import { readConfig } from "../../src/settings/config.js";
 import { copyMigratedData } from "../support/migrated-data.js";
@@ -16,16 +18,23 @@ describe("a server whose clock runs a day fast, next to a database whose clock i
   let ahead = 0;
   let server: RunningServer;
   let shop: Shop;
+  const directory = newDirectory();
   beforeAll(async () => {
     const environment = {
-      CLOAKROOM_DATA_DIR: copyMigratedData(join(newDirectory(), "data")),
+      CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")),
       ...{ CLOAKROOM_PORT: "0", CLOAKROOM_ADMIN_PORT: "0", CLOAKROOM_LOG_LEVEL: "error", CLOAKROOM_RATE_LIMITS: "off" },
     };
     const { startServer }: typeof import("../../src/server/start-server.js") = await import(builtServer);
     server = await startServer(readConfig(environment), () => {}, { now: () => Date.now() + ahead });
     shop = await openShop([], await newTenant(server.url, environment));
   });
-  afterAll(() => server?.stop());
+  beforeEach(() => {
+    ahead = 0;
+  });
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
 
   it("replays earlier answers: no payment is made twice", async () => {
     const headers = { "BT-IDEMPOTENCY-KEY": "order-1" };
@@ -63,5 +72,28 @@ describe("a server whose clock runs a day fast, next to a database whose clock i
     expect((await change()).body.id).toBe("wanted");
     ahead = 0;
     expect((await backEnd("GET", "/tokens/wanted")).body.data).toBe("a value");
+  });
+
+  it("keeps tokens in a sweep, and their minute due, until they have expired by the database's clock", async () => {
+    const backEnd = await shop.tenant.backEnd();
+    const expires_at = new Date(Date.now() + HOUR).toISOString();
+    const kept = await backEnd("POST", "/tokens", { body: { type: "token", data: "kept", expires_at } });
+    ahead = 2 * HOUR;
+    const { database, keyring } = server.vault;
+    const failed: unknown[] = [];
+    const sweeps = sweepJobs({
+      // The server may hold its own lease.
+      database: { ...database, lease: (name, seconds) => database.lease(`test of the ${name}`, seconds) },
+      keyring,
+      clock: { now: () => Date.now() + ahead },
+      onFailure: (_, error) => failed.push(error),
+    });
+    const sweep = sweeps.find(({ name }) => name === "sweep of tokens");
+    await sweep?.run(AbortSignal.timeout(20_000));
+    await sweep?.end?.();
+    expect(failed).toEqual([]);
+    expect((await database.oldestDue()).get("token")?.getTime()).toBeLessThan(Date.now() + ahead);
+    ahead = 0;
+    expect((await backEnd("GET", `/tokens/${kept.body.id}`)).body.data).toBe("kept");
   });
 });

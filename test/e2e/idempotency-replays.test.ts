@@ -1,11 +1,13 @@
+import { toJson } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
+import { TokenizeService, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { openShop, PAYING } from "../support/payments.js";
 import type { Answer, RestClient, RestRequest } from "../support/rest.js";
 import { restClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { openStored, type Stored } from "../support/stored.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
+import { withoutIds } from "../support/without-ids.js";
 
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 const NUMBER = "4242424242424242";
@@ -46,7 +48,7 @@ const logOf = async (id: string): Promise<string[]> => {
   const { body } = await tenant.manage("GET", `/logs?entity_id=${encodeURIComponent(id)}&size=20`);
   return body.data.map(({ operation }: { operation: string }) => operation);
 };
-const textOf = ({ body }: Answer) => JSON.stringify(body);
+const textOf = ({ body }: Answer) => withoutIds(body);
 
 describe("a replayed token", () => {
   it("shows nothing of its value once it is deleted, to any key and with any body", async () => {
@@ -263,7 +265,8 @@ describe("a replayed token", () => {
     expect(asText(again)).not.toContain(NUMBER);
     await tokenize.tokenize({}, { onHeader });
     await setRules(application, [rule("redact")]);
-    expect(asText(await tokens.createToken({}, { onHeader }))).not.toContain("4242");
+    const redacted = await tokens.createToken({}, { onHeader });
+    expect(withoutIds(toJson(TokenSchema, redacted))).not.toContain("4242");
     expect(seen).toEqual(["true", "true", "true"]);
     await setRules(application, [rule("reveal", "/elsewhere/")]);
     expect(await failureOf(tokens.createToken({}))).toMatchObject({ code: "PermissionDenied" });

@@ -208,8 +208,7 @@ describe("a request with an idempotency key", () => {
     const made = await backEnd("POST", "/tokenize", withKey(tokenize, { body: deep }));
     expect(made.body.deep[0].data.code).toBe("987");
     const repeated = await backEnd("POST", "/tokenize", withKey(tokenize, { body: deep }));
-    expect(repeated.body.deep[0].id).toBe(made.body.deep[0].id);
-    expect(JSON.stringify(repeated.body)).not.toContain("987");
+    expect(repeated.body).toEqual({ ...made.body, deep: [{ ...made.body.deep[0], data: { last: "4242" } }] });
   });
 
   it("is replayed if a mask expands deep data deep inside", async () => {

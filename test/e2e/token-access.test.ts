@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { RestClient } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
+import { withoutIds } from "../support/without-ids.js";
 
 const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
 const masked = { ...data, number: "XXXXXXXXXXXX4242" };
@@ -144,7 +145,7 @@ describe("an access rule", () => {
     const holder = await holderOf(rule("/a/", "reveal", "token:read"));
     const { status, body } = await holder("GET", `/tokens/${id}`);
     expect(status).toBe(403);
-    expect(JSON.stringify(body)).not.toMatch(/card|hidden|4242/);
+    expect(withoutIds(body)).not.toMatch(/card|hidden|4242/);
     expect(await holder("GET", "/tokens/not-there")).toMatchObject({ status: 404 });
   });
 

@@ -18,25 +18,7 @@ const GUARDED = fc.oneof(
   fc.tuple(fc.constant(100), fc.integer({ min: 64, max: 127 }), fc.nat(255), fc.nat(255)),
 );
 type Octets = readonly [number, number, number, number];
-const numberOf = (octets: Octets) => octets.reduce((sum, octet) => sum * 256 + octet, 0);
 const dotted = (octets: Octets) => octets.join(".");
-const tail = ([, b, c, d]: Octets, from: 1 | 2) => (from === 1 ? b * 65_536 + c * 256 + d : c * 256 + d);
-
-/** Spellings of an IPv4 address that URLs accept (WHATWG URL, host parsing). */
-const SPELLINGS: Readonly<Record<string, (octets: Octets) => string>> = {
-  "dotted decimal": dotted,
-  "one decimal number": (octets) => String(numberOf(octets)),
-  "one hexadecimal number": (octets) => `0x${numberOf(octets).toString(16)}`,
-  "one octal number": (octets) => `0${numberOf(octets).toString(8)}`,
-  "two numbers": (octets) => `${octets[0]}.${tail(octets, 1)}`,
-  "three numbers": (octets) => `${octets[0]}.${octets[1]}.${tail(octets, 2)}`,
-  "hexadecimal parts": (octets) => octets.map((octet) => `0X${octet.toString(16)}`).join("."),
-  "octal parts": (octets) => octets.map((octet) => `0${octet.toString(8)}`).join("."),
-  "a dot at its end": (octets) => `${dotted(octets)}.`,
-  "full-width digits": (octets) =>
-    dotted(octets).replaceAll(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
-  "ideographic full stops": (octets) => octets.join("\u3002"),
-};
 
 /** Spellings of an IPv4 address within IPv6. */
 const EMBEDDINGS: Readonly<Record<string, (hex: string, octets: Octets) => string>> = {
@@ -52,10 +34,10 @@ const EMBEDDINGS: Readonly<Record<string, (hex: string, octets: Octets) => strin
 const hexOf = ([a, b, c, d]: Octets) => `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 
 /** The reason for which a URL is refused, or `allowed`. */
-function reasonOf(url: string, policy = CLOSED): string {
+function reasonOf(url: string): string {
   try {
-    const { host } = readDestination(url, policy);
-    return policy.judge(target(host), host).reason;
+    const { host } = readDestination(url, CLOSED);
+    return CLOSED.judge(target(host), host).reason;
   } catch (error) {
     if (error instanceof EgressError) return error.reason;
     throw error;
@@ -63,17 +45,6 @@ function reasonOf(url: string, policy = CLOSED): string {
 }
 
 describe("an address that tenants may not reach", () => {
-  it.each(Object.entries(SPELLINGS))("is refused for the same reason as %s", (_, spell) => {
-    fc.assert(
-      fc.property(GUARDED, (octets) => {
-        const { allowed, reason } = classifyAddress(dotted(octets));
-        expect(allowed).toBe(false);
-        expect([reason, "host", "not_a_url"]).toContain(reasonOf(`https://${spell(octets)}/`));
-      }),
-      { numRuns: 60 },
-    );
-  });
-
   it.each(Object.entries(EMBEDDINGS))("is refused within %s, also where all of IPv6 is allowed", (_, embed) => {
     const opened = new EgressPolicy({ allow: "::/0" });
     fc.assert(

@@ -1,8 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Backoff } from "../../src/jobs/backoff.js";
-import type { Job } from "../../src/jobs/schedule.js";
-import { skippedWhileClockIsAhead } from "../../src/jobs/timely-job.js";
-import { MAX_CLOCK_GAP_MS } from "../../src/store/clock-gap.js";
 
 const DELAYS = { first: 1_000, most: 300_000 };
 
@@ -55,23 +52,5 @@ describe("a receiver that fails", () => {
     for (let success = 0; success < 2; success += 1) backoff.succeeded();
     backoff.failed("down again");
     expect(reports).toEqual(["down", undefined, "down again"]);
-  });
-});
-
-describe("a job that deletes expired rows", () => {
-  it.each([
-    ["behind", -MAX_CLOCK_GAP_MS * 10, true],
-    ["the same", 0, true],
-    ["a little ahead", MAX_CLOCK_GAP_MS / 2, true],
-    ["far ahead", MAX_CLOCK_GAP_MS * 10, false],
-  ])("runs while this server's clock is %s: %s ms, %s", async (_, ahead, runs) => {
-    const events: string[] = [];
-    const job: Job = { name: "sweep", intervalMs: 1, run: async () => void events.push("run") };
-    const database = { ping: async () => new Date(Date.now() - ahead) };
-    const timely = skippedWhileClockIsAhead(database, { now: Date.now }, job, ({ name }) =>
-      events.push(`${name} waits`),
-    );
-    await timely.run(new AbortController().signal);
-    expect(events).toEqual([runs ? "run" : "sweep waits"]);
   });
 });

@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, it, test } from "vitest";
+import { ERROR_CODES, isCredentialsError, isDecline } from "../../src/payments/error-code.js";
 import { reconcileResend } from "../../src/payments/reconcile-resend.js";
 import { agents, authorization, contextOf } from "./connectors/bench.js";
 import { BENCHES } from "./connectors/benches.js";
@@ -27,4 +28,31 @@ test("a refusal by the service's own decision ends the attempt, however often it
   expect(reconcileResend({ state: "unknown" }, declined)).toBe(declined);
   expect(reconcileResend({ state: "unknown" }, refused)).toBe(refused);
   expect(reconcileResend({ state: "unknown" }, lost)).toEqual({ kind: "unknown", codes: {} });
+});
+
+describe("a refusal of a request that may have been executed before", () => {
+  const NOT_EXECUTED = [
+    ...["insufficient_service_permissions", "invalid_service_configuration", "invalid_service_credentials"],
+    ...["service_network_error", "service_rate_limit", "service_resource_conflict"],
+  ];
+  const failed = (errorCode: (typeof ERROR_CODES)[number]) =>
+    ({ kind: "failed", errorCode, codes: { rawCode: "1" } }) as const;
+
+  it.each(ERROR_CODES)("for %s ends it only if the service judged the payment itself", (code) => {
+    for (const state of ["unknown", "accepted"] as const) {
+      const meant = reconcileResend({ state }, failed(code));
+      if (NOT_EXECUTED.includes(code)) expect(meant).toEqual({ kind: "unknown", codes: { rawCode: "1" } });
+      else expect(meant).toEqual(failed(code));
+    }
+  });
+
+  it.each(ERROR_CODES)("ends the first sending for every reason: %s", (code) => {
+    const outcome = failed(code);
+    expect(reconcileResend({ state: "sent" }, outcome)).toBe(outcome);
+  });
+
+  it("never says that the service judged it for a reason that concerns the connection", () => {
+    for (const code of ERROR_CODES.filter(isCredentialsError)) expect(NOT_EXECUTED).toContain(code);
+    for (const code of ERROR_CODES.filter(isDecline)) expect(NOT_EXECUTED).not.toContain(code);
+  });
 });

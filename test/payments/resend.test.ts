@@ -96,3 +96,22 @@ describe("a capture of unknown end", () => {
     expect(hours(pending, found)).toEqual([]);
   });
 });
+
+describe("a capture at a service that cannot look it up", () => {
+  /** Hours for which each service detects the repetition, less one. */
+  const DETECTED_HOURS: Readonly<Record<FormulaId, number>> = {
+    "simulator-card": Number.POSITIVE_INFINITY,
+    "stripe-card": 23,
+    "adyen-card": 167,
+    "checkoutcom-card": 0,
+    "authorizenet-card": Number.POSITIVE_INFINITY,
+  };
+
+  it.each(FORMULA_IDS)("is sent again to %s for its hours, and no longer", (id) => {
+    const attempt = anAttempt("capture", { state: "unknown", account: "here" });
+    const payment = authorized({ attempt, connection: at(id) });
+    const detects = (hour: number) => shouldResend(payment, unsupported, NOW + hour * HOUR_MS);
+    for (const hour of [0, 1, 22.9, 23, 24, 166.9, 167, 10_000])
+      expect([hour, detects(hour)]).toEqual([hour, hour < DETECTED_HOURS[id]]);
+  });
+});

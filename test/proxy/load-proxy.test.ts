@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { newKey } from "../../src/access/key-text.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { Fault } from "../../src/base/fault.js";
 import { isTenantId } from "../../src/base/ids.js";
 import { ProxyLoader } from "../../src/proxy/load-proxy.js";
-import { readConfig } from "../../src/settings/config.js";
-import { openVault, type Vault } from "../../src/vault/vault.js";
-import { newTenant, type TestTenant } from "../support/tenant.js";
+import { newTenant, type TestTenant, withVault } from "../support/tenant.js";
 
-const clock = { now: () => Date.now() };
-let vault: Vault;
 let tenant: TestTenant;
 beforeAll(async () => {
-  const config = readConfig(inject("serverEnvironment"));
-  [vault, tenant] = await Promise.all([openVault({ config, as: "command", announce: () => {}, clock }), newTenant()]);
+  tenant = await newTenant();
 });
-afterAll(() => vault?.[Symbol.asyncDispose]());
 
 function madeUpKey(): string {
   if (!isTenantId(tenant.id)) throw new Error("the tenant has no id");
@@ -27,17 +21,19 @@ describe("loading proxies", () => {
     const { body } = await tenant.manage("POST", "/proxies", {
       body: { name: "A", destination_url: "https://example.com" },
     });
-    let refused = 0;
-    const loader = new ProxyLoader(vault.database, vault.keyring, () => {
-      refused += 1;
+    await withVault(inject("serverEnvironment"), async ({ database, keyring }) => {
+      let refused = 0;
+      const loader = new ProxyLoader(database, keyring, () => {
+        refused += 1;
+      });
+      const loads = Array.from({ length: 2_100 }, () => loader.find(madeUpKey(), EMPTY_CONTEXT));
+      const ends = await Promise.all(loads.map((load) => load.catch((error: unknown) => error)));
+      const codes = ends.map((end) => (end instanceof Fault ? end.code : "found"));
+      expect(codes.filter((code) => code === "not_found")).toHaveLength(2_008);
+      expect(codes.filter((code) => code === "unavailable")).toHaveLength(92);
+      expect(refused).toBe(2_008);
+      const found = await loader.find(body.key, EMPTY_CONTEXT);
+      expect(found.proxy.id).toBe(body.id);
     });
-    const loads = Array.from({ length: 2_100 }, () => loader.find(madeUpKey(), EMPTY_CONTEXT));
-    const ends = await Promise.all(loads.map((load) => load.catch((error: unknown) => error)));
-    const codes = ends.map((end) => (end instanceof Fault ? end.code : "found"));
-    expect(codes.filter((code) => code === "not_found")).toHaveLength(2_008);
-    expect(codes.filter((code) => code === "unavailable")).toHaveLength(92);
-    expect(refused).toBe(2_008);
-    const found = await loader.find(body.key, EMPTY_CONTEXT);
-    expect(found.proxy.id).toBe(body.id);
   });
 });

@@ -1,85 +1,150 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { prepareApplication } from "../../src/access/applications.js";
 import { Authenticator } from "../../src/access/authenticate.js";
+import { applicationOf, type Caller } from "../../src/access/caller.js";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { systemClock } from "../../src/base/clock.js";
-import { newUuid } from "../../src/base/ids.js";
+import { newUuid, type TenantId } from "../../src/base/ids.js";
+import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { createReactor } from "../../src/reactors/reactor.js";
-import { RunQueue } from "../../src/reactors/run-queue.js";
+import { RunQueue, type RunQueueParts } from "../../src/reactors/run-queue.js";
 import { startRun } from "../../src/reactors/runs.js";
 import { readConfig } from "../../src/settings/config.js";
 import { insertRun } from "../../src/store/functions/reactor-runs.js";
 import type { OrdinaryTransaction } from "../../src/store/transactions/transaction.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
-import { openVault } from "../../src/vault/vault.js";
+import { createToken } from "../../src/tokens/create.js";
+import { prepareToken } from "../../src/tokens/prepare.js";
+import { openVault, type Vault } from "../../src/vault/vault.js";
 import { agents } from "../payments/connectors/bench.js";
 import { copyMigratedData } from "../support/migrated-data.js";
 import { newDirectory } from "../support/new-directory.js";
 import { UNLIMITED_MEMORY } from "../support/unlimited-memory.js";
 
-it("runs that were leased together with an unreadable one are waited for", async () => {
-  const directory = newDirectory();
+const directory = newDirectory();
+let vault: Vault;
+let authenticator: Authenticator;
+let tenantId: TenantId;
+let keys: TenantKeys;
+/** Of an application with all rights to tokens. */
+let caller: Caller;
+
+const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
+  vault.database.ordinary.run(tenantId, "unguarded", work);
+
+beforeAll(async () => {
   const config = readConfig({ CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) });
-  const vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
-  try {
-    const { database, keyring } = vault;
-    const owner = { name: "Test", ownerEmail: "owner@example.com" };
-    const { tenantId, applicationId } = await provisionTenant(database, vault.rootKey, owner);
-    const keys = await keyring.of(tenantId);
-    const authenticator = new Authenticator(database, keyring, systemClock);
-    const caller = await authenticator.application(tenantId, applicationId, EMPTY_CONTEXT);
-    if (!caller) throw new Error("the tenant has no application");
-    const run = <T>(work: (tx: OrdinaryTransaction) => Promise<T>) =>
-      database.ordinary.run(tenantId, "unguarded", work);
+  vault = await openVault({ config, as: "server", announce: () => {}, clock: systemClock });
+  const { database, keyring, rootKey } = vault;
+  ({ tenantId } = await provisionTenant(database, rootKey, { name: "Test", ownerEmail: "owner@example.com" }));
+  keys = await keyring.of(tenantId);
+  authenticator = new Authenticator(database, keyring, systemClock);
+  const rule = {
+    ...{ description: undefined, priority: 1, container: "/", conditions: [], transform: "reveal" },
+    ...{ permissions: ["token:create", "token:use"], requiresReason: false },
+  };
+  const rights = { name: "Shop", permissions: [], rules: [rule] };
+  const { made } = await run(prepareApplication(keys, undefined, "private", rights, false));
+  const found = await authenticator.application(tenantId, made.id, EMPTY_CONTEXT);
+  if (!found) throw new Error("the application was not created");
+  caller = found;
+});
+afterAll(async () => {
+  await vault?.[Symbol.asyncDispose]();
+  rmSync(directory, { recursive: true, force: true });
+});
 
-    const code = "module.exports = async () => ({ raw: 1 });";
-    const properties = {
-      name: "R",
-      code: { kind: "code", code },
-      applicationId: undefined,
-      configuration: {},
-      runtime: undefined,
-    } as const;
-    const reactor = await run((tx) => createReactor(tx, caller, keys, properties));
-    const expiresAt = new Date(Date.now() + 3_600_000);
-    const times = { due_at: new Date(), expires_at: expiresAt };
-    await run(async (tx) => {
-      const ids = { id: newUuid(), reactor_id: reactor.id, application_id: applicationId };
-      tx.enqueue(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
-    });
-    const _id = await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
+const CODE = { kind: "code", code: "module.exports = async () => ({ raw: 1 });" } as const;
 
-    const events: string[] = [];
-    const started = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    const queue = new RunQueue({
-      ...{ database, keyring, authenticator, agents },
-      openMemory: () => ({ ...UNLIMITED_MEMORY, close: () => {} }),
-      functions: {
-        async run() {
-          started.resolve();
-          await released.promise;
-          events.push("the other has run");
-          return { kind: "returned", value: { raw: 1 } };
-        },
+async function newReactor() {
+  const properties = { name: "R", code: CODE, applicationId: undefined, configuration: {}, runtime: undefined };
+  return run((tx) => createReactor(tx, caller, keys, properties));
+}
+
+function queueWith(parts: Pick<RunQueueParts, "functions" | "onFailure"> & Partial<RunQueueParts>): RunQueue {
+  return new RunQueue({
+    ...{ database: vault.database, keyring: vault.keyring, authenticator, agents },
+    openMemory: () => ({ ...UNLIMITED_MEMORY, close: () => {} }),
+    bins: undefined,
+    callApi: async () => ({ status: 500, body: null, lasting: () => null }),
+    showError: () => null,
+    onUndelivered: () => {},
+    ...parts,
+  });
+}
+
+it("runs that were leased together with an unreadable one are waited for", async () => {
+  const reactor = await newReactor();
+  await run(async (tx) => {
+    const ids = { id: newUuid(), reactor_id: reactor.id, application_id: applicationOf(caller).id };
+    const times = { due_at: new Date(), expires_at: new Date(Date.now() + 3_600_000) };
+    tx.enqueue(insertRun, { ...ids, request: Buffer.from("changed by somebody else"), ...times });
+  });
+  await run((tx) => startRun(tx, caller, keys, reactor.id, { args: 1, callbackUrl: undefined }));
+
+  const events: string[] = [];
+  const started = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const queue = queueWith({
+    functions: {
+      async run() {
+        started.resolve();
+        await released.promise;
+        events.push("the other has run");
+        return { kind: "returned", value: { raw: 1 } };
       },
-      bins: undefined,
-      callApi: async () => ({ status: 500, body: null, lasting: () => null }),
-      showError: () => null,
-      onFailure: () => void events.push("the failure is reported"),
-      onUndelivered: () => {},
-    });
-    queue.wake(tenantId);
-    await started.promise;
-    const stopped = queue.stop().then(() => void events.push("stopped"));
-    // The first of them has failed by now.
-    await new Promise((resolve) => setImmediate(resolve));
-    released.resolve();
-    await stopped;
-    expect(events).toEqual(["the other has run", "the failure is reported", "stopped"]);
-  } finally {
-    await vault[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  }
+    },
+    onFailure: () => void events.push("the failure is reported"),
+  });
+  queue.wake(tenantId);
+  await started.promise;
+  const stopped = queue.stop().then(() => void events.push("stopped"));
+  // The first of them has failed by now.
+  await new Promise((resolve) => setImmediate(resolve));
+  released.resolve();
+  await stopped;
+  expect(events).toEqual(["the other has run", "the failure is reported", "stopped"]);
+});
+
+it("a run without memory for its large token is put off, and runs once there is some", async () => {
+  const reactor = await newReactor();
+  const draft = { id: undefined, type: "token", data: "x".repeat(100_000), attributes: {}, containers: [] };
+  const prepared = prepareToken(caller, keys, { ...draft, deduplicate: false, expiresAt: undefined }, new Date());
+  const token = await run((tx) => createToken(tx, caller, keys, prepared));
+  const args = { text: `{{ ${token.id} }}` };
+  await run((tx) => startRun(tx, caller, keys, reactor.id, { args, callbackUrl: undefined }));
+
+  const events: string[] = [];
+  let hasMemory = false;
+  const queue = queueWith({
+    openMemory: () => ({
+      reserveReadNow(bytes) {
+        events.push("memory asked for");
+        return hasMemory ? UNLIMITED_MEMORY.reserveReadNow(bytes) : undefined;
+      },
+      close: () => void events.push("memory returned"),
+    }),
+    functions: {
+      async run() {
+        events.push("run");
+        return { kind: "returned", value: { raw: 1 } };
+      },
+    },
+    onFailure: () => void events.push("failed"),
+  });
+  queue.wake(tenantId);
+  await vi.waitFor(() => expect(events).toContain("memory returned"), { timeout: 20_000 });
+  expect(new Set(events)).toEqual(new Set(["memory asked for", "memory returned"]));
+  hasMemory = true;
+  events.length = 0;
+  await vi.waitFor(
+    () => {
+      queue.wake(tenantId);
+      expect(events).toEqual(["memory asked for", "run", "memory returned"]);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  await queue.stop();
 });

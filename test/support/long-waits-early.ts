@@ -7,7 +7,7 @@ const WAITS = /^\/\/ Waits: \d+ s$/m;
 const SPACING = 20;
 
 /**
- * Vitest's order, the largest files first, except that those that wait for half a minute begin early: at the end of a run
+ * Vitest's order, the largest files first, except that those that mostly wait begin early: at the end of a run
  * nothing else would use the processors meanwhile.
  */
 export class LongWaitsEarly extends BaseSequencer {

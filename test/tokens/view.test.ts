@@ -10,6 +10,7 @@ import { tokenTypes } from "../../src/tokens/types/registry.js";
 import { referenceOnlyView, viewOf, viewToJson, withoutCvc, writeResponseTransform } from "../../src/tokens/view.js";
 import { arbitraryJson } from "../support/json.js";
 import { BANK, CARD, tokenOf } from "../support/token.js";
+import { withoutIds } from "../support/without-ids.js";
 
 const TENANT = newTenantId();
 const MASKED_CARD = { ...CARD, number: "XXXXXXXXXXXX4242" };
@@ -138,7 +139,7 @@ describe("a view without the verification code", () => {
     const view = viewOf(TENANT, withCode, transform);
     expect(view.data).toEqual(shown);
     expect(withoutCvc(view).data).toEqual(lasting);
-    expect(JSON.stringify(viewToJson(withoutCvc(view)))).not.toContain("987");
+    expect(withoutIds(viewToJson(withoutCvc(view)))).not.toContain("987");
   });
 
   it("keeps that the token was deduplicated, and is the same object for a token without a code", () => {

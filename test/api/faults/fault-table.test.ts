@@ -2,7 +2,7 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { FAULT_TABLE } from "../../../src/api/faults/fault-table.js";
 import { functionProblem, problemJson, problemOf } from "../../../src/api/faults/problem.js";
-import { FAULT_CODES, Fault, type FaultCode, invalid, invalidFields, isFaultCode } from "../../../src/base/fault.js";
+import { FAULT_CODES, Fault, type FaultCode, isFaultCode } from "../../../src/base/fault.js";
 import { EXIT_CODES, exitCodeOf } from "../../../src/cli/api/exit-codes.js";
 import { FunctionFailed } from "../../../src/functions/function-failed.js";
 
@@ -94,24 +94,4 @@ describe("problem details", () => {
       });
     },
   );
-});
-
-describe("the detail of a fault", () => {
-  it.each<[string, Fault, string]>([
-    ["is the problem", invalid("data.number", "must be a card number"), "data.number must be a card number"],
-    [
-      "is the first of several, with their number",
-      invalidFields({ a: ["is x", "is y"], b: ["is z"] }),
-      "a is x (1 of 3 problems)",
-    ],
-    ["says something without a field", invalidFields({}), "The request is not valid."],
-    ["shortens a long name of a field", invalid("n".repeat(100), "is wrong"), `${"n".repeat(64)}... is wrong`],
-    ["cuts no character in two", invalid(`${"n".repeat(63)}é`, "is wrong"), `${"n".repeat(63)}... is wrong`],
-  ])("%s", (_, fault, detail) => {
-    expect(fault.message).toBe(detail);
-  });
-
-  it("has at most 2,000 characters", () => {
-    expect(new Fault("unprocessable", "x".repeat(5_000)).message).toHaveLength(2_000);
-  });
 });

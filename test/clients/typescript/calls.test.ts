@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { Cloakroom as BrowserCloakroom } from "../../../clients/typescript/src/browser.js";
 import { Cloakroom } from "../../../clients/typescript/src/node.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { withoutIds } from "../../support/without-ids.js";
 import { errorOf } from "./support/error-of.js";
 
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
@@ -67,11 +68,11 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     expect(error).toMatchObject({ method: "TokenService/CreateToken", reason: "validation_failed" });
     expect(Object.keys(error.fields)).toEqual(["data.number"]);
     expect(error.traceId).toMatch(/^[\w-]{36}$/);
-    expect(JSON.stringify(error)).not.toContain("424242");
+    expect(withoutIds(error)).not.toContain("424242");
   });
 
   it("names the code of each error", async () => {
-    const wrong = TRANSPORTS[transport](`${apiKey.slice(0, -1)}x`);
+    const wrong = TRANSPORTS[transport](`${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}`);
     expect(await errorOf(wrong.tokens.get("abc"))).toMatchObject({ code: "unauthenticated", status: 401 });
     await wrong.close();
     expect(await errorOf(client.applications.create({ name: "x", type: "private" }))).toMatchObject({

@@ -212,30 +212,33 @@ const HELD = [
 ] as const;
 
 describe.each(HELD)("a client that closes while a call is under way over %s", (transport, start) => {
-  it("waits for the call, also when it is closed twice", async () => {
+  /** A client whose call waits for its answer. No time limit ends a wait unless the test lets time pass. */
+  async function clientWithCall() {
     const answers: (() => void)[] = [];
-    await using gate = await start((answer) => answers.push(answer));
+    const gate = await start((answer) => answers.push(answer));
     const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
     const call = errorOf(client.tokens.get("x"));
     await expect.poll(() => answers.length).toBe(1);
-    // No time limit ends the wait.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const answer = () => answers[0]?.();
+    return { client, call, answer, [Symbol.asyncDispose]: () => gate[Symbol.asyncDispose]() };
+  }
+
+  it("waits for the call, also when it is closed twice", async () => {
+    await using begun = await clientWithCall();
+    const { client, call, answer } = begun;
     let closed = 0;
     const closing = [client.close(), client.close()].map((end) => end.then(() => (closed += 1)));
     expect(await errorOf(client.tokens.get("x"))).toMatchObject({ message: "The client is closed." });
     expect(closed).toBe(0);
-    answers[0]?.();
+    answer();
     await Promise.all(closing);
     expect(await call).toMatchObject({ code: "bad_answer", status: 404 });
   });
 
   it("waits for five seconds at most", async () => {
-    const answers: (() => void)[] = [];
-    await using gate = await start((answer) => answers.push(answer));
-    const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
-    const call = errorOf(client.tokens.get("x"));
-    await expect.poll(() => answers.length).toBe(1);
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    await using begun = await clientWithCall();
+    const { client, call } = begun;
     const closing = client.close();
     vi.advanceTimersByTime(5_000);
     await closing;

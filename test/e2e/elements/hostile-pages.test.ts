@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AS_OLDEST_BROWSER, launchBrowser } from "../../support/browser.js";
+import { withoutIds } from "../../support/without-ids.js";
 import { cardPage, fieldFrame, inField, openShop, randomCardNumber, type Shop, vaultUrl } from "./support/shop.js";
 
 let shop: Shop;
@@ -137,7 +138,7 @@ describe("a hostile page", () => {
     const { token } = await page.evaluate<{ token: { id: string } }>("window.pay()");
     expect(token.id).toMatch(/^[0-9a-f-]{36}$/);
     const leaks = await page.evaluate<string[]>("window.leaks");
-    const seen = leaks.join().replaceAll(" ", "");
+    const seen = withoutIds(leaks.join()).replaceAll(" ", "");
     // The recorder works: it has seen what the loader sends and gets.
     expect([seen.includes('"type":"tokenize"'), seen.includes('"cloakroom":"ready"')]).toEqual([true, true]);
     expect([...secretParts(number), '"987"'].filter((part) => seen.includes(part))).toEqual([]);
@@ -170,7 +171,7 @@ describe("a hostile page", () => {
       return got;
     })()`);
     expect(got.filter((text) => !text.includes('"type":"change"'))).toEqual([]);
-    for (const part of secretParts(number)) expect(got.join()).not.toContain(part);
+    for (const part of secretParts(number)) expect(withoutIds(got.join())).not.toContain(part);
     await page.close();
   });
 
@@ -228,7 +229,7 @@ describe("a hostile page", () => {
     const { token } = await page.evaluate<{ token: object }>(
       `window.pay({ ...window.card(), mask: "{{ data.number }}", search_indexes: ["{{ data.number }}"] })`,
     );
-    for (const part of secretParts(number)) expect(JSON.stringify(token)).not.toContain(part);
+    for (const part of secretParts(number)) expect(withoutIds(token)).not.toContain(part);
     await page.evaluate(`number.update({ style: {
       base: { color: "rgb(1, 2, 3)", backgroundImage: "url(https://evil.example/x)", fontFamily: "x;}@import 'https://evil.example'", backgroundColor: "url(https://evil.example)" },
       "input::before": { color: "red" } } })`);

@@ -133,7 +133,12 @@ describe.each(BENCHES)("%s", (_name, open) => {
       const outcome = await bench.connector.authorize(contextOf(bench), request);
       told(outcome);
       expect(outcome).toMatchObject({ kind: "authorized", codes: { cvv: "not_provided" } });
-      expect(bench.server.requests.map(({ body }) => body).join()).not.toContain("737");
+      // A number of its own: random references contain the same digits now and then.
+      const cvc = /\b737\b/;
+      const bodies = () => bench.server.requests.map(({ body }) => body).join();
+      expect(bodies()).not.toMatch(cvc);
+      told(await bench.connector.authorize(contextOf(bench), authorization(bench)));
+      expect(bodies()).toMatch(cvc);
     }));
 
   test("a missing approval needs the buyer, who decides", () =>

@@ -48,7 +48,7 @@ test.each(CONNECTORS)("%s repeats no secret that its service quotes", async (_id
       authorization(bench, { card: card(NUMBER, { cvc: "913" }), money: { amount: 1234, currency: "USD" } }),
     );
     const text = JSON.stringify(outcome);
-    expect(text).not.toMatch(/4111[ -]?1111|913|verysecret/);
+    expect(text).not.toMatch(/4111[ -]?1111|\b913\b|verysecret/);
     for (const [, raw = ""] of text.matchAll(/"raw\w+":"([^"]*)"/g)) expect(raw.length).toBeLessThanOrEqual(200);
   }
 });

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { launchBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
+import { withoutIds } from "../../support/without-ids.js";
 import { memberOf, type OpenConsole, openConsole, ROLES, type RoleName } from "./support/console.js";
 
 const CARD = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030, cvc: "123" };
@@ -173,7 +174,8 @@ describe("tokens", () => {
     await console.go(`/tokens?id=${cardId}`);
     await page.getByText("Your role sees no value").waitFor();
     expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
-    expect(await page.content()).not.toContain("4242");
+    // A word of its own: names of members and of traces end in hexadecimal digits, which are random.
+    expect(withoutIds(await page.content())).not.toMatch(/\b[\dX]*4242\b/);
   });
 
   it("are deleted after a question, by keyboard, and the focus returns if it is denied", async () => {
