@@ -15,7 +15,7 @@ export interface FingerprintSource {
  * @throws {Fault} validation_failed naming `fingerprint_expression`.
  */
 export function evaluateFingerprint(expression: string, source: FingerprintSource, budget = new Budget()): string {
-  const bindings = { data: inOrder(source.data), metadata: source.metadata === null ? null : { ...source.metadata } };
+  const bindings = { data: inOrder(source.data), metadata: source.metadata && inOrder({ ...source.metadata }) };
   return scalarText(evaluate(expression, bindings, budget), "fingerprint_expression");
 }
 

@@ -33,6 +33,13 @@ describe("the text to fingerprint", () => {
     expect(evaluateFingerprint(expression, { data, metadata: { customer: "c1" } })).toBe(expected);
   });
 
+  test("does not depend on the order of the metadata's keys", () => {
+    const text = (metadata: Readonly<Record<string, string>>) =>
+      evaluateFingerprint("{{ metadata | stringify }}", { data: 1, metadata });
+    expect(text({ b: "1", a: "2" })).toBe('{"a":"2","b":"1"}');
+    expect(text({ a: "2", b: "1" })).toBe(text({ b: "1", a: "2" }));
+  });
+
   test("has no metadata entries without metadata", () => {
     expect(evaluateFingerprint("a{{ metadata.customer }}", { data: 1, metadata: null })).toBe("a");
   });
