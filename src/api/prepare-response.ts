@@ -1,4 +1,4 @@
-import { setSecurityHeaders } from "./browser/answer-headers.js";
+import { setSecurityHeaders } from "./browser/security-headers.js";
 import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import type { Cors } from "./cors.js";
 import { traceOf } from "./observation/trace.js";

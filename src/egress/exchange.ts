@@ -53,7 +53,7 @@ export class Exchange {
     this.#deadline = setTimeout(() => this.#fail("headers_timeout"), limits.timeouts?.headersMs ?? 25_000);
     limits.signal?.addEventListener("abort", this.#abort);
     outgoing.once("socket", (socket) => this.#follow(socket));
-    outgoing.once("response", (message) => this.#answer(message));
+    outgoing.once("response", (message) => this.#receive(message));
     outgoing.on("error", (error) => this.#fail(this.#reasonOf(error), error));
     outgoing.once("close", () => this.#fail("connection_lost"));
   }
@@ -99,7 +99,7 @@ export class Exchange {
     this.#outgoing.once("close", () => socket.off("drain", resume));
   }
 
-  #answer(message: IncomingMessage): void {
+  #receive(message: IncomingMessage): void {
     const { rawHeaders } = message;
     if (rawHeaders.length / 2 > maxResponseHeaders) {
       this.#fail("response_headers_too_large");

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { Fault } from "../base/fault.js";
-import { collectAnswer } from "../egress/collect-answer.js";
+import { collectResponse } from "../egress/collect-response.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { BodyTooLarge } from "../memory/body-errors.js";
@@ -64,14 +64,14 @@ export interface HeadedBody {
  * @throws {Fault} body_too_large; unavailable if there is no memory for it; destination_unreachable or
  * destination_timeout if it ends early.
  */
-export async function readAnswerBody(
+export async function readResponseBody(
   { headers, body }: HeadedBody,
   maxBytes: number,
   memory: RequestMemory,
 ): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
   try {
-    return await collectAnswer(body, withinMemory(maxBytes, memory, contentLengthIn(headers)));
+    return await collectResponse(body, withinMemory(maxBytes, memory, contentLengthIn(headers)));
   } catch (error) {
     throw readFault(error);
   }

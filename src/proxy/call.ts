@@ -47,7 +47,7 @@ export type ProxyTarget =
   /** Named by a URL in the request. */
   | { readonly kind: "ephemeral"; readonly url: string };
 
-export interface ProxyAnswer {
+export interface ProxyResponse {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly HeaderPair[];

@@ -96,9 +96,9 @@ async function tokenizeAs(
   body: Json,
   signal: AbortSignal,
 ): Promise<CreatedTokens> {
-  const { status, body: answer, lasting } = await callApi(owner, "tokenize", body, signal);
-  if (status < 400) return { shown: answer, kept: lasting() };
-  const { detail, errors } = isJsonObject(answer) ? answer : {};
+  const { status, body: response, lasting } = await callApi(owner, "tokenize", body, signal);
+  if (status < 400) return { shown: response, kept: lasting() };
+  const { detail, errors } = isJsonObject(response) ? response : {};
   const texts = isJsonObject(errors)
     ? Object.fromEntries(
         Object.entries(errors).map(([field, list]) => [

@@ -56,11 +56,11 @@ export class RunnerRequests {
       const { first, second } = readParts(payload);
       request.onResult(first, second);
     } else if (kind === FrameKind.hostCall) {
-      void this.#answer(runner, request, requestId, number, payload);
+      void this.#callHost(runner, request, requestId, number, payload);
     }
   }
 
-  async #answer(
+  async #callHost(
     runner: ReadyRunner,
     request: RunnerRequest,
     id: string,

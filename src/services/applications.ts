@@ -191,8 +191,8 @@ function originsIn(value: Value | undefined): readonly string[] | undefined {
 }
 
 /** The answer without its key, for repeats with another key than the first request's. */
-function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
-  return answer;
+function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...response }: T) {
+  return response;
 }
 
 function show(tenantId: TenantId, application: Application) {

@@ -18,21 +18,21 @@ import type { OrdinaryTransaction, Work } from "../store/transactions/transactio
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
 /** An HTTP answer that tenant code wrote. */
-export interface VerbatimAnswer {
+export interface VerbatimResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
 
 /** Headers of an answer besides its message, also in a replay. */
-export type AnswerHeaders = readonly (readonly [string, string])[];
+export type ResponseHeaders = readonly (readonly [string, string])[];
 
 /** Parts of an answer besides its message. */
 export interface Reply {
   /** Sets 202 instead of the method's own status: the work continues after the answer. */
   accepted(): void;
   /** Over REST, sends this instead of the method's message. */
-  verbatim(answer: VerbatimAnswer): void;
+  verbatim(response: VerbatimResponse): void;
   /** Sets a cookie in the browser of a person: the last one given. */
   setCookie(cookie: NewCookie): void;
 }
@@ -40,7 +40,7 @@ export interface Reply {
 /** Options of a method besides its handler. */
 export interface ServeOptions<O extends DescMessage> {
   /** Reads headers from an answer. */
-  readonly headersOf?: (answer: MessageShape<O>) => AnswerHeaders;
+  readonly headersOf?: (response: MessageShape<O>) => ResponseHeaders;
   /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
   readonly replay?: ReplayRule<O>;
 }
@@ -118,7 +118,7 @@ export type Handler<I extends DescMessage, O extends DescMessage> = (
 export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
-  headersOf(answer: Message): AnswerHeaders;
+  headersOf(response: Message): ResponseHeaders;
   readonly replay: ServedReplay | undefined;
 }
 
@@ -134,7 +134,7 @@ export function serve<I extends DescMessage, O extends DescMessage>(
       if (!isMessage(request, desc.input)) throw new Error(`${desc.name} was given another message`);
       return create(desc.output, await handler(request, makeCall(desc.output)));
     },
-    headersOf: (answer) => (isMessage(answer, desc.output) ? headersOf(answer) : []),
+    headersOf: (response) => (isMessage(response, desc.output) ? headersOf(response) : []),
     replay: replay && servedReplay(desc.output, replay),
   };
 }

@@ -72,8 +72,8 @@ function readArgs(given: Value | undefined): Json {
 
 function showOutcome(outcome: ReactOutcome, reply: Reply): MessageInitShape<typeof ReactResponseSchema> {
   if (outcome.kind === "answered") {
-    const { status, headers, body } = outcome.answer;
-    reply.verbatim(outcome.answer);
+    const { status, headers, body } = outcome.response;
+    reply.verbatim(outcome.response);
     const pairs = Object.entries(headers).map(([name, value]) => ({ name, value }));
     return { response: { status, headers: pairs, body: toValue(body) } };
   }

@@ -23,8 +23,8 @@ export function replayToken(
 ): ReplayRule<typeof TokenSchema> {
   return {
     keep: keptToken,
-    async replay({ tx, caller, keys }, answer) {
-      const kept = keptOf(answer);
+    async replay({ tx, caller, keys }, response) {
+      const kept = keptOf(response);
       const found = await findReplayedToken(
         tx,
         caller,
@@ -34,9 +34,9 @@ export function replayToken(
         newReplayBudget(),
       );
       return () => {
-        if (!found) return keptToken(answer);
+        if (!found) return keptToken(response);
         const view = showReplayedToken(caller, keys, found, { bins });
-        return showToken({ ...view, ...(answer.extras ? { deduplicated: kept.deduplicated } : {}) });
+        return showToken({ ...view, ...(response.extras ? { deduplicated: kept.deduplicated } : {}) });
       };
     },
   };

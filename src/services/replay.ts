@@ -33,14 +33,14 @@ export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
  */
 export interface ReplayRule<O extends DescMessage> {
   /** The part of the first answer that is stored for a day. */
-  keep(answer: MessageShape<O>): MessageInitShape<O>;
+  keep(response: MessageShape<O>): MessageInitShape<O>;
   /** Checks the caller's rights, writes the log row, and prepares the answer. */
   replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
 }
 
 /** A {@link ReplayRule} without the type of its messages. */
 export interface ServedReplay {
-  keep(answer: Message): Message;
+  keep(response: Message): Message;
   replay(context: ReplayContext, kept: Message): Promise<() => Message>;
 }
 
@@ -50,7 +50,7 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
     return message;
   };
   return {
-    keep: (answer) => create(output, rule.keep(own(answer))),
+    keep: (response) => create(output, rule.keep(own(response))),
     async replay(context, kept) {
       const show = await rule.replay(context, own(kept));
       return () => create(output, show());
@@ -68,7 +68,7 @@ export function replayWhole<O extends DescMessage>(
   withoutSecrets: (kept: MessageShape<O>) => MessageInitShape<O> = (kept) => kept,
 ): ReplayRule<O> {
   return {
-    keep: (answer) => answer,
+    keep: (response) => response,
     async replay({ tx, caller, resource, hasSameKey }, kept) {
       writeLog(tx, logEntry(actorOf(caller), entity, entityIdOf(kept, resource), "replay"));
       return () => (hasSameKey ? kept : withoutSecrets(kept));

@@ -68,11 +68,11 @@ export class OtlpSink implements LogSink {
 
 /** @throws {SinkFailed} for a 200 of something that is no OTLP receiver, which would lose the records. */
 function rejectedOf(text: string): number {
-  const answer = parsed(text);
-  const partial: unknown = answer ? Reflect.get(answer, "partialSuccess") : undefined;
+  const response = parsed(text);
+  const partial: unknown = response ? Reflect.get(response, "partialSuccess") : undefined;
   const isPartial = typeof partial === "object" && partial !== null;
   const count = Number((isPartial ? Reflect.get(partial, "rejectedLogRecords") : undefined) ?? 0);
-  if (!answer || !Number.isSafeInteger(count) || count < 0) {
+  if (!response || !Number.isSafeInteger(count) || count < 0) {
     throw new SinkFailed("CLOAKROOM_AUDIT_OTLP_URL did not answer as an OTLP/HTTP JSON receiver");
   }
   return count;

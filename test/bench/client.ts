@@ -83,7 +83,7 @@ async function loadByClient(call: (n: number) => Promise<unknown>): Promise<Load
       const startedAt = performance.now();
       sent += 1;
       await call(sent);
-      tally.answered(0, startedAt);
+      tally.countResponse(0, startedAt);
     }
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));

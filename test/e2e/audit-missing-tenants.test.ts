@@ -82,8 +82,8 @@ describe("verifying the logs of tenants that are gone", () => {
       finding_count: 1,
       findings: [{ kind: "tenant_gone", detail: expect.stringContaining(detail) }],
     });
-    const answer: Record<string, unknown>[] = JSON.parse(stdout);
-    const byId = new Map(answer.map(({ tenant_id, ...rest }) => [tenant_id, rest]));
+    const result: Record<string, unknown>[] = JSON.parse(stdout);
+    const byId = new Map(result.map(({ tenant_id, ...rest }) => [tenant_id, rest]));
     expect([...byId.keys()]).toEqual(expect.arrayContaining([...ids]));
     expect(byId.size).toBe(ids.length + 1);
     expect(byId.get(idOf(0))).toEqual(gone(`it is recorded as deleted, at ${since}`));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { openShop, PAYING } from "../support/payments.js";
-import type { Answer, RestClient, RestRequest } from "../support/rest.js";
+import type { RestClient, RestRequest, RestResponse } from "../support/rest.js";
 import { restClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { openStored, type Stored } from "../support/stored.js";
@@ -46,7 +46,7 @@ const logOf = async (id: string): Promise<string[]> => {
   const { body } = await tenant.manage("GET", `/logs?entity_id=${encodeURIComponent(id)}&size=20`);
   return body.data.map(({ operation }: { operation: string }) => operation);
 };
-const textOf = ({ body }: Answer) => JSON.stringify(body);
+const textOf = ({ body }: RestResponse) => JSON.stringify(body);
 
 describe("a replayed token", () => {
   it("shows nothing of its value once it is deleted, to any key and with any body", async () => {
@@ -252,7 +252,7 @@ describe("a replayed token", () => {
     const text = (value: string) => ({ kind: { case: "stringValue", value } }) as const;
     const data = { kind: { case: "structValue", value: { fields: { number: text(NUMBER) } } } } as const;
     const seen: (string | null)[] = [];
-    const onHeader = (answered: Headers) => seen.push(answered.get("bt-idempotency-replayed"));
+    const onHeader = (responseHeaders: Headers) => seen.push(responseHeaders.get("bt-idempotency-replayed"));
     const { id } = await tokens.createToken({ type: "card", data });
     await tokenize.tokenize({ value: data });
     const asText = (message: object) =>

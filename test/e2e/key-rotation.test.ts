@@ -99,13 +99,13 @@ class Traffic {
     const data = isCard ? cardOf(n) : `value ${n}`;
     const metadata = { n: String(n % 10) };
     const headers = { "BT-IDEMPOTENCY-KEY": `request ${n}` };
-    const answer = await backEnd(n)("POST", "/tokens", {
+    const response = await backEnd(n)("POST", "/tokens", {
       headers,
       body: { type: isCard ? "card" : "token", data, metadata },
     });
-    this.#note(answer.status, 201, "create");
-    this.expected.set(answer.body.id, data);
-    return answer.body.id;
+    this.#note(response.status, 201, "create");
+    this.expected.set(response.body.id, data);
+    return response.body.id;
   }
 
   async #call(number: number): Promise<void> {

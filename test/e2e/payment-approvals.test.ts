@@ -16,9 +16,9 @@ const read = async (id: string) => (await shop.backEnd("GET", `/orchestration/tr
 async function decide(approvalUrl: string, choice: string): Promise<string> {
   const page = await (await fetch(approvalUrl)).text();
   expect(page).toContain('value="approve"');
-  const answer = await fetch(approvalUrl, { method: "POST", body: new URLSearchParams({ choice }) });
-  expect(answer.url).toContain("/orchestration/approvals/");
-  return answer.text();
+  const response = await fetch(approvalUrl, { method: "POST", body: new URLSearchParams({ choice }) });
+  expect(response.url).toContain("/orchestration/approvals/");
+  return response.text();
 }
 
 describe("a payment that the buyer must approve", () => {

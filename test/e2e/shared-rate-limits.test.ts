@@ -45,8 +45,8 @@ describe("two replicas that share their counters in Redis", () => {
     const statuses: number[] = [];
     for (let round = 0; round < count; round += 1) {
       const client = restClient(replicas[round % 2]?.url ?? "");
-      const answer = await client("POST", "/tokens/search", { headers: { "X-Forwarded-For": address } });
-      statuses.push(answer.status);
+      const response = await client("POST", "/tokens/search", { headers: { "X-Forwarded-For": address } });
+      statuses.push(response.status);
     }
     return statuses;
   };

@@ -148,8 +148,8 @@ describe("a patch", () => {
     "as %s is refused",
     async (type) => {
       const id = await make({ type: "token", data: "x" });
-      const answer = await patch(id, { data: "y" }, { "Content-Type": type });
-      expect(answer).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
+      const response = await patch(id, { data: "y" }, { "Content-Type": type });
+      expect(response).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
       expect((await read(id)).data).toBe("x");
     },
   );

@@ -265,10 +265,10 @@ describe("unlimited host calls", () => {
     const code = exporting(
       "async ({ bt, args }) => { try { return (await bt.tokenize('x'.repeat(args.n))).length; } catch (e) { return e.message; } }",
     );
-    const call = (n: number, answer: number) =>
+    const call = (n: number, response: number) =>
       opened.value(code, {
         args: { args: { n } },
-        hosts: { bt: async () => "y".repeat(answer) },
+        hosts: { bt: async () => "y".repeat(response) },
         limits: { hostCallBytes: 10_000 },
       });
     expect(await call(5_000, 5_000)).toBe(5_000);

@@ -38,7 +38,7 @@ export class FrameReader {
       if (this.#rest.length < size) return;
       const bytes = this.#rest.subarray(0, size);
       this.#rest = this.#rest.subarray(size);
-      const frame = header === 0 ? { bytes } : this.#side === "client" ? this.#sent(bytes) : answered(bytes);
+      const frame = header === 0 ? { bytes } : this.#side === "client" ? this.#sent(bytes) : responseFrame(bytes);
       this.#isStarted = true;
       yield frame;
     }
@@ -71,7 +71,7 @@ export class FrameReader {
   }
 }
 
-function answered(bytes: Buffer): Frame {
+function responseFrame(bytes: Buffer): Frame {
   switch (String.fromCharCode(bytes[0] ?? 0)) {
     case "Z":
       return { bytes, ready: String.fromCharCode(bytes[5] ?? 0) };

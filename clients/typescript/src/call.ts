@@ -30,7 +30,7 @@ export interface Call<T> extends Promise<T> {
 }
 
 export function callOf<T>(response: Promise<ResponseOf<T>>): Call<T> {
-  const data = response.then((answer) => answer.data);
+  const data = response.then(({ data }) => data);
   return Object.assign(data, {
     withResponse() {
       // The caller sees a failure in the response. Without this, Node reports an unhandled rejection of the data.

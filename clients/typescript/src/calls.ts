@@ -7,7 +7,7 @@ import { type List, listOf, type Page } from "./list.js";
 import type { CloakroomOptions } from "./options.js";
 import { type Effect, Retries } from "./retries.js";
 import { assertComplete, fieldOf, type Shape } from "./shape.js";
-import type { AttemptAnswer, Transport } from "./transport.js";
+import type { AttemptResponse, Transport } from "./transport.js";
 
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 2;
@@ -89,7 +89,7 @@ export class Calls {
     const maxRetries = options.maxRetries ?? this.#options.maxRetries ?? MAX_RETRIES;
     let attempt = 0;
     let mayHaveRun = false;
-    const answered = ({ message, headers }: AttemptAnswer): ResponseOf<T> => {
+    const completed = ({ message, headers }: AttemptResponse): ResponseOf<T> => {
       return { data: read(message, shape), traceId: headers["bt-trace-id"], headers, attempts: attempt };
     };
     try {
@@ -98,11 +98,11 @@ export class Calls {
       for (;;) {
         attempt += 1;
         const outcome = await this.#attempt(method, message, headers, attempt, deadline);
-        if (!(outcome instanceof AttemptError)) return answered(outcome);
+        if (!(outcome instanceof AttemptError)) return completed(outcome);
         const { failure } = outcome;
         // An earlier attempt has deleted it, and its answer was lost.
         if (effect === "delete" && mayHaveRun && failure.code === "not_found")
-          return answered({ message: {}, headers: {} });
+          return completed({ message: {}, headers: {} });
         // Requests are counted before they run.
         mayHaveRun ||= !failure.didNotRun && failure.code !== "rate_limited";
         const wait = attempt <= maxRetries ? this.#retries.waitAfter(failure, effect, attempt) : undefined;
@@ -131,7 +131,7 @@ export class Calls {
     headers: Readonly<Record<string, string>>,
     attempt: number,
     deadline: Deadline,
-  ): Promise<AttemptAnswer | AttemptError> {
+  ): Promise<AttemptResponse | AttemptError> {
     const { interceptors, logger } = this.#options;
     const startedAt = performance.now();
     const log = (text: string, traceId: string | undefined, code?: ErrorCode) =>
@@ -141,12 +141,12 @@ export class Calls {
       return this.transport.send({ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs });
     };
     try {
-      const answer = interceptors
+      const response = interceptors
         ? await intercepted(interceptors, { method, attempt, headers }, send)
         : await send(headers);
       this.#retries.succeeded();
-      log("call answered", answer.headers["bt-trace-id"]);
-      return answer;
+      log("call answered", response.headers["bt-trace-id"]);
+      return response;
     } catch (thrown) {
       // An interceptor's own error is the caller's.
       if (!(thrown instanceof AttemptError)) throw thrown;

@@ -25,7 +25,7 @@ export interface Attempt {
   readonly timeoutMs: number;
 }
 
-export interface AttemptAnswer {
+export interface AttemptResponse {
   /** JSON of protobuf, whose times may already be Dates. */
   readonly message: unknown;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface AttemptAnswer {
 /** Carries attempts to the server: over gRPC in Node, over Connect and fetch elsewhere. */
 export interface Transport {
   /** @throws {AttemptError} */
-  send(attempt: Attempt): Promise<AttemptAnswer>;
+  send(attempt: Attempt): Promise<AttemptResponse>;
   /**
    * Opens a stream and passes its messages, as JSON of protobuf. Absent where streams are not supported.
    * @throws {AttemptError} for any end but the caller's and the one that the server says is good.

@@ -33,7 +33,7 @@ export interface Replay<Output extends DescMessage> {
 
 /** An earlier request with the same key: answered, still at work, or cut off after it had begun. */
 export type EarlierRequest<Output extends DescMessage> =
-  | { readonly kind: "answered"; readonly replay: Replay<Output> }
+  | { readonly kind: "completed"; readonly replay: Replay<Output> }
   | { readonly kind: "running" }
   | { readonly kind: "left"; readonly subject: Uuid };
 
@@ -91,7 +91,7 @@ export class Idempotency {
     if (!row) return undefined;
     if (row.response) {
       const replay = await this.#replay(tx, { ...row, response: row.response }, output);
-      return { kind: "answered", replay };
+      return { kind: "completed", replay };
     }
     // Every row without a response has a subject: see begin().
     if (row.leased || !row.subject) return { kind: "running" };

@@ -6,7 +6,7 @@ import { Fault } from "../../base/fault.js";
 import { headerOf } from "../../base/header-of.js";
 import { type HeaderPair, headerPairs } from "../../egress/request-framing.js";
 import type { Proof } from "../../memory/memory-lease.js";
-import type { CallOwner, ProxyAnswer, ProxyCall, ProxyTarget } from "../../proxy/call.js";
+import type { CallOwner, ProxyCall, ProxyResponse, ProxyTarget } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { proxyKeyIn } from "../../proxy/forward.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
@@ -19,10 +19,10 @@ import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { auditOf } from "../request/audit-of.js";
 import { CallerBody } from "../request/caller-body.js";
 import { memoryOf } from "../request/memory-of.js";
-import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
 import { errorOf } from "./proxy-problem.js";
+import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-response.js";
 
-export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
+export type InvokeProxy = (call: ProxyCall) => Promise<ProxyResponse>;
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -90,12 +90,12 @@ async function serve(
       observation.caller = owner.caller;
       memoryOf(request).prove(proofOf(owner));
     };
-    const answer = await invoke({ ...callOf(request, body, gone.signal), onOwner });
-    requireSendable(answer);
-    observation.end(answer.status);
-    writeHead(response, answer, request);
-    if (!Buffer.isBuffer(answer.body)) await pipeBody(answer.body, response, gone.signal);
-    else if (!gone.signal.aborted) response.write(answer.body);
+    const returned = await invoke({ ...callOf(request, body, gone.signal), onOwner });
+    requireSendable(returned);
+    observation.end(returned.status);
+    writeHead(response, returned, request);
+    if (!Buffer.isBuffer(returned.body)) await pipeBody(returned.body, response, gone.signal);
+    else if (!gone.signal.aborted) response.write(returned.body);
     // The destination stopped reading the request early. A client that is still sending may lose the answer to a reset.
     if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
     response.end();
@@ -105,14 +105,14 @@ async function serve(
       if (!gone.signal.aborted) observation.breakOff(error);
       return breakOff(response, request);
     }
-    const answer = errorOf(error, traceId);
+    const shown = errorOf(error, traceId);
     if (isCancelled(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.cancel("canceled");
-    else if (answer.fault) observation.fail(answer.status, answer.fault);
-    else observation.failFunction(answer.status, "proxy_error");
+    else if (shown.fault) observation.fail(shown.status, shown.fault);
+    else observation.failFunction(shown.status, "proxy_error");
     // A body that is not read would block its sender.
     if (!Buffer.isBuffer(body)) body.destroy();
-    await sendError(request, response, answer);
+    await sendError(request, response, shown);
   }
 }
 

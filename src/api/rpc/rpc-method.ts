@@ -6,7 +6,7 @@ import { FunctionFailed } from "../../functions/function-failed.js";
 import type { Admission, MethodAdmission } from "../admission/admission.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { isCancelled, type Observation, toFault } from "../observation/observation.js";
-import type { Answer, Pipeline } from "../pipeline/pipeline.js";
+import type { MethodResponse, Pipeline } from "../pipeline/pipeline.js";
 import type { RequestHead } from "../request/request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 
@@ -29,18 +29,18 @@ export async function admitCall(
  * Runs a method for an admitted call. `throwIfOver` throws the reason of a call that was cancelled meanwhile.
  * @throws {ConnectError} in the caller's form.
  */
-export async function answerCall(
+export async function runCall(
   pipeline: Pipeline,
   admission: Admission,
   observation: Observation,
   request: Message,
   throwIfOver: () => void,
-): Promise<Answer> {
+): Promise<MethodResponse> {
   try {
     throwIfOver();
-    const answer = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
+    const response = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
     observation.end(200);
-    return answer;
+    return response;
   } catch (error) {
     const { traceId, signal } = admission.head;
     if (isCancelled(error, signal)) {

@@ -34,14 +34,14 @@ export async function callJson({ send }: ConnectorContext, call: ProviderCall): 
 }
 
 function isRefusedForNumber(reply: ProviderReply): boolean {
-  return reply.kind === "answered" && reply.answer.status === TOO_MANY;
+  return reply.kind === "responded" && reply.response.status === TOO_MANY;
 }
 
 function readReply(reply: ProviderReply): JsonReply {
   if (reply.kind === "never_sent") return { kind: "never_sent", codes: { rawCode: reply.reason } };
   if (reply.kind === "sent_unknown") return { kind: "unknown", codes: { rawCode: reply.reason } };
-  const { status, text } = reply.answer;
-  const transientError = reply.answer.header("transient-error");
+  const { status, text } = reply.response;
+  const transientError = reply.response.header("transient-error");
   const body = parseObject(text);
   if (status >= 200 && status < 300) {
     return body

@@ -39,7 +39,7 @@ export interface EngineRun {
   /** Aborted when the run is cancelled while its code waits. */
   readonly signal: AbortSignal;
   /** Sends a call of bt or fetch; the callback gets the answer, at most once. */
-  readonly callHost: (payload: Uint8Array<ArrayBuffer>, answer: (reply: Uint8Array) => void) => void;
+  readonly callHost: (payload: Uint8Array<ArrayBuffer>, deliver: (reply: Uint8Array) => void) => void;
 }
 
 export type EngineResult =

@@ -50,7 +50,7 @@ async function run(
     limits: task.limits,
     cancelled: task.cancelled,
     signal,
-    callHost: (payload, answer) => link.call(task.requestId, payload, answer),
+    callHost: (payload, deliver) => link.call(task.requestId, payload, deliver),
   });
   const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: leased.instance.memoryBytes };
   if (result.kind === "failed") leased.instance.dispose();

@@ -80,13 +80,13 @@ interface NodeRole {
 
 async function rolesOnNodes(sql: Sql): Promise<readonly { readonly address: string; readonly roles: NodeRole[] }[]> {
   const names = NODE_ROLES.map((name) => `'${name}'`).join(", ");
-  const answers = await askNodes<NodeRole[]>(
+  const results = await askNodes<NodeRole[]>(
     sql,
     `select coalesce(json_agg(json_build_object(
        'name', rolname, 'mayLogIn', rolcanlogin, 'isPrivileged', rolsuper or rolbypassrls)), '[]')
      from pg_roles where rolname in (${names})`,
   );
-  return answers.flatMap(({ address, answer }) => (answer ? [{ address, roles: answer }] : []));
+  return results.flatMap(({ address, result }) => (result ? [{ address, roles: result }] : []));
 }
 
 /** Nodes that answer the owner but not this role. */
@@ -96,9 +96,9 @@ async function nodesThatRefuse(address: DatabaseAddress, role: DatabaseRole): Pr
     connect(address, { role, connections: 1, statementTimeout: 10_000 }),
   ];
   try {
-    const answering = (await askNodes(asOwner, "select to_json(true)")).filter(({ answer }) => answer !== undefined);
-    const open = (await askNodes(asRole, "select to_json(true)")).filter(({ answer }) => answer !== undefined);
-    return answering.filter(({ id }) => !open.some((node) => node.id === id)).map((node) => node.address);
+    const reachable = (await askNodes(asOwner, "select to_json(true)")).filter(({ result }) => result !== undefined);
+    const open = (await askNodes(asRole, "select to_json(true)")).filter(({ result }) => result !== undefined);
+    return reachable.filter(({ id }) => !open.some((node) => node.id === id)).map((node) => node.address);
   } finally {
     await Promise.all([asOwner.end({ timeout: 5 }), asRole.end({ timeout: 5 })]);
   }

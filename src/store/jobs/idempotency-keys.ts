@@ -48,7 +48,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     maker: column.bytesOrNull(),
     leased: column.boolean(),
   }),
-  answers: (rows) => rows.map(([row]) => row ?? null),
+  outputs: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Whether a lock that is held or waited for keeps everybody from storing keys, such as that of a schema change. */
@@ -64,7 +64,7 @@ export const readKeysLocked = boundQuery<"all", boolean, boolean>({
   parameters: {},
   sortKey: () => "",
   row: (column) => column.boolean(),
-  answers: (rows) => rows.map(([locked]) => locked ?? false),
+  outputs: (rows) => rows.map(([locked]) => locked ?? false),
 });
 
 /** Deletes an expired, unswept answer to make room for a new one under its key. */

@@ -84,7 +84,7 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
     drop: () => void drop(),
     async end(seconds) {
       // The client itself waits for less, and drops queries that it has accepted but not sent, without an answer.
-      if (socket && !isLost) await lastAnswer(sql, seconds);
+      if (socket && !isLost) await lastResult(sql, seconds);
       await drop();
     },
     takeSocket() {
@@ -95,10 +95,10 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
 }
 
 /** Waits until everything sent so far is answered, at most this many seconds. */
-async function lastAnswer(sql: Sql, seconds: number): Promise<void> {
+async function lastResult(sql: Sql, seconds: number): Promise<void> {
   const tooLate = new AbortController();
-  const answer = sql.unsafe("select 1").catch(() => {});
-  await Promise.race([answer, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
+  const result = sql.unsafe("select 1").catch(() => {});
+  await Promise.race([result, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
   tooLate.abort();
 }
 

@@ -29,7 +29,7 @@ export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
   /** The queries for all inputs of a step. `at` is the transaction's time. */
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
   /** Returns the answers in the order of the inputs, from the rows of each query. */
-  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+  outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
 /** A statement whose answer is not used. */
@@ -53,8 +53,8 @@ export function defineStatement<Input, Output, Row>(
     kind: definition.kind,
     isAtCommit: false,
     hasWritten: () => true,
-    joinTo(batch, input, answer) {
-      current.in(batch, makeGroup).add(input, definition.sortKey(input), answer);
+    joinTo(batch, input, deliver) {
+      current.in(batch, makeGroup).add(input, definition.sortKey(input), deliver);
     },
   };
 }
@@ -67,7 +67,7 @@ export function defineWrite<Input>(definition: WriteDefinition<Input>): Statemen
     comesFirst: definition.comesFirst ?? false,
     sortKey: (input) => definition.sortKey(input),
     queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
-    answers: () => [],
+    outputs: () => [],
   });
 }
 

@@ -195,7 +195,7 @@ const CHECK_REVISION = boundQuery<number, undefined, undefined>({
   parameters: { revision: bigint((revision) => revision) },
   sortKey: () => "",
   row: () => undefined,
-  answers: (_, revisions) => revisions.map(() => undefined),
+  outputs: (_, revisions) => revisions.map(() => undefined),
 });
 
 function addOpening(connection: Connection, engine: Engine, options: RunOptions): void {

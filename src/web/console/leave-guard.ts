@@ -33,7 +33,7 @@ export class LeaveGuard {
   }
 
   /** What the person answers. */
-  readonly answer = (doesLeave: boolean): void => {
+  readonly decide = (doesLeave: boolean): void => {
     const go = this.#waiting;
     this.#wait(undefined);
     if (!doesLeave || !go) return;

@@ -65,10 +65,10 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
     await listen((request, response) => {
       if (request.url === "/answered") response.write("begun");
     }, 1_000);
-    const answered = sendHalf("POST", "/answered");
-    await once(answered.stream, "data");
+    const begun = sendHalf("POST", "/answered");
+    await once(begun.stream, "data");
     expect(await sendHalf("POST", "/silent").ended).toMatchObject({ status: 0, code: constants.NGHTTP2_CANCEL });
-    expect(answered.stream.closed).toBe(false);
+    expect(begun.stream.closed).toBe(false);
   });
 });
 

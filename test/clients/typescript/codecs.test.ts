@@ -16,7 +16,7 @@ import { refusalOf } from "./support/error-of.js";
 
 // The library's own codec is the reference.
 const requests = new Map([...METHODS.values()].map(({ input }) => [input.typeName, input]));
-const answers = new Map([...METHODS.values()].map(({ output }) => [output.typeName, output]));
+const responses = new Map([...METHODS.values()].map(({ output }) => [output.typeName, output]));
 const RUNS = { numRuns: 25 };
 
 const text = fc.oneof(fc.string(), fc.string({ unit: "grapheme", maxLength: 200 }), fc.constant("é".repeat(70)));
@@ -100,8 +100,8 @@ describe("the codec of messages", () => {
     );
   });
 
-  it.each([...answers.keys()])("reads %s as the library does", (name) => {
-    const schema = answers.get(name);
+  it.each([...responses.keys()])("reads %s as the library does", (name) => {
+    const schema = responses.get(name);
     if (!schema) throw new Error(name);
     fc.assert(
       fc.property(jsonOf(schema), (input) => {

@@ -202,45 +202,45 @@ describe.each(STREAMS)("a client that closes over %s", (transport, start) => {
 const HELD = [
   [
     "grpc",
-    (hold: (answer: () => void) => void) =>
+    (hold: (respond: () => void) => void) =>
       http2((stream) => hold(() => stream.respond({ ":status": 404 }, { endStream: true }))),
   ],
   [
     "connect",
-    (hold: (answer: () => void) => void) => http1((_, response) => hold(() => response.writeHead(404).end())),
+    (hold: (respond: () => void) => void) => http1((_, response) => hold(() => response.writeHead(404).end())),
   ],
 ] as const;
 
 describe.each(HELD)("a client that closes while a call is under way over %s", (transport, start) => {
   it("waits for the call, also when it is closed twice", async () => {
-    const answers: (() => void)[] = [];
-    await using gate = await start((answer) => answers.push(answer));
+    const responses: (() => void)[] = [];
+    await using gate = await start((respond) => responses.push(respond));
     const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
     const call = errorOf(client.tokens.get("x"));
-    await expect.poll(() => answers.length).toBe(1);
+    await expect.poll(() => responses.length).toBe(1);
     // No time limit ends the wait.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     let closed = 0;
     const closing = [client.close(), client.close()].map((end) => end.then(() => (closed += 1)));
     expect(await errorOf(client.tokens.get("x"))).toMatchObject({ message: "The client is closed." });
     expect(closed).toBe(0);
-    answers[0]?.();
+    responses[0]?.();
     await Promise.all(closing);
     expect(await call).toMatchObject({ code: "bad_answer", status: 404 });
   });
 
   it("waits for five seconds at most", async () => {
-    const answers: (() => void)[] = [];
-    await using gate = await start((answer) => answers.push(answer));
+    const responses: (() => void)[] = [];
+    await using gate = await start((respond) => responses.push(respond));
     const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
     const call = errorOf(client.tokens.get("x"));
-    await expect.poll(() => answers.length).toBe(1);
+    await expect.poll(() => responses.length).toBe(1);
     vi.useFakeTimers({ toFake: ["setTimeout"] });
     const closing = client.close();
     vi.advanceTimersByTime(5_000);
     await closing;
     await client.close();
-    answers[0]?.();
+    responses[0]?.();
     expect((await call).attempts).toBe(1);
   });
 });
@@ -315,17 +315,17 @@ describe.each(["grpc", "connect"] as const)("a client that closes right after it
       await new Promise((resolve) => setTimeout(resolve, 50));
       return key;
     };
-    let answered = 0;
+    let responseCount = 0;
     const count: Interceptor = async (_, next) => {
       const response = await next();
-      answered += 1;
+      responseCount += 1;
       return response;
     };
     const client = new Cloakroom({ baseUrl: tenant.url, apiKey, transport, interceptors: [count] });
     const created = client.tokens.create({ type: "token", data: "x" });
     const listed = client.tokens.list();
     await client.close();
-    expect(answered).toBe(2);
+    expect(responseCount).toBe(2);
     expect((await created).type).toBe("token");
     expect(await listed).toMatchObject({ data: expect.any(Array) });
     const closed = { code: "connection_failed", message: "The client is closed.", attempts: 0 };

@@ -197,8 +197,8 @@ describe("a hostile page", () => {
     const { body } = await shop.tenant.manage("POST", "/applications", { body: definition });
     const { page } = await open(shop.page(cardPage(shop.publicKey)));
     await typeCard(page, randomCardNumber());
-    const answer = await page.evaluate(ownController(nameOf(body.key), body.key));
-    expect(answer).toMatchObject({ type: "error", error: { code: "incomplete" } });
+    const response = await page.evaluate(ownController(nameOf(body.key), body.key));
+    expect(response).toMatchObject({ type: "error", error: { code: "incomplete" } });
     await page.close();
   });
 
@@ -206,8 +206,8 @@ describe("a hostile page", () => {
     const { key } = await shop.tenant.application({ type: "public", permissions: ["token:create"] });
     const { page } = await open(shop.page(cardPage(shop.publicKey)));
     await fieldFrame(page, "cardNumber");
-    const answer = await page.evaluate(ownController(nameOf(shop.publicKey), key, "0".repeat(32)));
-    expect(answer).toMatchObject({ type: "error", error: { code: "wrong_key" } });
+    const response = await page.evaluate(ownController(nameOf(shop.publicKey), key, "0".repeat(32)));
+    expect(response).toMatchObject({ type: "error", error: { code: "wrong_key" } });
     await page.close();
   });
 

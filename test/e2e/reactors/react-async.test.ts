@@ -37,9 +37,9 @@ async function reactor(code: string): Promise<string> {
 function resultOf(client: RestClient, reactorId: string, requestId: string) {
   return vi.waitFor(
     async () => {
-      const answer = await client("GET", `/reactors/${reactorId}/results/${requestId}`);
-      expect(answer.status).not.toBe(404);
-      return answer;
+      const response = await client("GET", `/reactors/${reactorId}/results/${requestId}`);
+      expect(response.status).not.toBe(404);
+      return response;
     },
     { timeout: 20_000, interval: 100 },
   );

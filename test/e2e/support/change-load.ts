@@ -31,14 +31,16 @@ export async function changeOn(client: RestClient, token: ChangedToken, lastStep
   const path = `/tokens/${token.id}`;
   while (token.sent < lastStep) {
     token.sent += 1;
-    const answer = await client("PATCH", path, { headers: MERGE_PATCH, body: stateAfter(token.sent) }).catch(() => {});
-    if (!answer) return;
-    if (answer.status !== 200) throw new Error(`a patch answered ${answer.status}`);
+    const response = await client("PATCH", path, { headers: MERGE_PATCH, body: stateAfter(token.sent) }).catch(
+      () => {},
+    );
+    if (!response) return;
+    if (response.status !== 200) throw new Error(`a patch answered ${response.status}`);
     token.acknowledged = token.sent;
   }
   token.deletion = "sent";
-  const answer = await client("DELETE", path).catch(() => {});
-  if (!answer) return;
-  if (answer.status !== 204) throw new Error(`a deletion answered ${answer.status}`);
+  const response = await client("DELETE", path).catch(() => {});
+  if (!response) return;
+  if (response.status !== 204) throw new Error(`a deletion answered ${response.status}`);
   token.deletion = "acknowledged";
 }

@@ -36,11 +36,11 @@ const ASKED = [
 ] as const;
 const INTENTS = ["authorize", "capture"] as const;
 
-const lost: ServiceFault = { answer: "reset", acted: true };
+const lost: ServiceFault = { response: "reset", acted: true };
 const CANCELS: readonly ServiceFault[] = [
-  { answer: 500, acted: false },
-  { answer: "reset", acted: false },
-  { answer: 429, acted: false },
+  { response: 500, acted: false },
+  { response: "reset", acted: false },
+  { response: 429, acted: false },
 ];
 
 /** A payment that waits for a buyer. */
@@ -76,7 +76,7 @@ async function expectEnd(till: Till, service: Service, id: Uuid): Promise<string
 }
 
 describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
-  test.each(CANCELS.flatMap((fault) => INTENTS.map((intent) => [String(fault.answer), intent, fault] as const)))(
+  test.each(CANCELS.flatMap((fault) => INTENTS.map((intent) => [String(fault.response), intent, fault] as const)))(
     "a request to call it off that ends in %s leaves it open (%s), and the buyer may still pay",
     async (_a, intent, fault) => {
       await using bench = await open();
@@ -136,10 +136,10 @@ describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
       const service = standingIn(bench);
       const { till, id, reference } = await waiting(service, bench.cards.challenged, intent);
       ahead = 2 * HOUR_MS;
-      service.fail("look up", { answer: 500, acted: false });
+      service.fail("look up", { response: 500, acted: false });
       expect((await till.sync(id)).status).toBe("buyer_approval_pending");
       ahead = 26 * HOUR_MS;
-      service.fail("look up", { answer: 500, acted: false });
+      service.fail("look up", { response: 500, acted: false });
       expect(await till.sync(id)).toMatchObject({
         ...{ status: "authorization_failed", errorCode: "incomplete_buyer_approval", dueAt: undefined },
       });
@@ -162,7 +162,7 @@ test("without any answer it is looked up ever less often, and fails after a day"
   while (payment.dueAt !== undefined && looks < 40) {
     expect(payment.dueAt.getTime()).toBeLessThanOrEqual(over);
     ahead = payment.dueAt.getTime() - Date.now();
-    service.fail("look up", { answer: 500, acted: false });
+    service.fail("look up", { response: 500, acted: false });
     payment = await till.sync(id);
     looks += 1;
   }
@@ -188,7 +188,7 @@ test("stripe gets another key each time, because it repeats its first answer to 
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
   for (const hours of [2, 3, 4]) {
     ahead = hours * HOUR_MS;
-    service.fail("void", { answer: 500, acted: false });
+    service.fail("void", { response: 500, acted: false });
     await till.sync(id);
   }
   const sent = bench.server.requests.filter(({ path }) => path.endsWith("/cancel"));

@@ -26,8 +26,8 @@ afterAll(async () => {
 const STEPS = ["authorize", "capture", "refund"] as const;
 type Step = (typeof STEPS)[number];
 
-const LOST: ServiceFault = { answer: "reset", acted: true };
-const SWALLOWED: ServiceFault = { answer: "reset", acted: false };
+const LOST: ServiceFault = { response: "reset", acted: true };
+const SWALLOWED: ServiceFault = { response: "reset", acted: false };
 
 interface Two {
   readonly till: Till;

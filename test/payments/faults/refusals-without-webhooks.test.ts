@@ -51,7 +51,7 @@ test("a capture whose answer was lost as well is reported as declined", () =>
   withCheckout(async (till, bench) => {
     const id = await till.pay("authorize");
     bench.standIn.declines.add("Capture");
-    bench.server.fail(bench.routes.capture, { answer: "reset", acted: true });
+    bench.server.fail(bench.routes.capture, { response: "reset", acted: true });
     await till.follow(id, "capture");
     expect(await look(till, id)).toMatchObject({ status: "authorization_succeeded", errorCode: "issuer_decline" });
     expect(bench.ledger.of(reconciliationIdOf(await till.read(id)), "capture")).toEqual([]);

@@ -75,8 +75,8 @@ function simulated(database: Database, tenantId: TenantId): Service {
     const fault = planned.get(kind)?.shift();
     if (!fault) return act();
     if (fault.acted) await act();
-    const codes = { rawCode: String(fault.answer) };
-    return fault.answer === 429 ? ({ kind: "busy", codes } as const) : ({ kind: "unknown", codes } as const);
+    const codes = { rawCode: String(fault.response) };
+    return fault.response === 429 ? ({ kind: "busy", codes } as const) : ({ kind: "unknown", codes } as const);
   };
   const limited = { errorCode: "service_rate_limit" } as const;
   const connector: Connector = {

@@ -7,11 +7,11 @@ const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
 /** Runs one call of bt: the request that the host got, and the result of the code. */
-async function call(expression: string, answer: Json = null): Promise<{ asked: [BtMethod, Json][]; got: Json }> {
+async function call(expression: string, response: Json = null): Promise<{ asked: [BtMethod, Json][]; got: Json }> {
   const asked: [BtMethod, Json][] = [];
   const bt = async (method: BtMethod, args: Json) => {
     asked.push([method, args]);
-    return answer;
+    return response;
   };
   const got = await opened.value(exporting(`async ({ bt }) => ${expression}`), { hosts: { bt } });
   return { asked, got };

@@ -22,12 +22,12 @@ const json = {
 /** Runs code against answers of a host, the last of which repeats: the requests, and the result of the code. */
 async function exchange(
   expression: string,
-  ...answers: readonly HostFetchResponse[]
+  ...responses: readonly HostFetchResponse[]
 ): Promise<{ asked: HostFetchRequest[]; got: Json }> {
   const asked: HostFetchRequest[] = [];
   const fetch = async (request: HostFetchRequest) => {
     asked.push(request);
-    return answers[Math.min(asked.length, answers.length) - 1] ?? json;
+    return responses[Math.min(asked.length, responses.length) - 1] ?? json;
   };
   const got = await opened.value(exporting(`async () => ${expression}`), { hosts: { fetch } });
   return { asked, got };

@@ -88,7 +88,7 @@ describe("an unreadable result", () => {
     const tooMuch = defineStatement<string, number, { readonly n: number }>({
       ...{ table: "due", kind: "read", sortKey: (value) => value },
       queries: (sql, _tenantId, [value = ""]) => [sql`select 9007199254740993::bigint as n where ${value} <> ''`],
-      answers: ([rows = []]) => rows.map(({ n }) => n),
+      outputs: ([rows = []]) => rows.map(({ n }) => n),
     });
     const [outcome] = await together(fixture, [(tx) => tx.query(tooMuch, "4242")]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { name: "Fault", code: "internal" } });

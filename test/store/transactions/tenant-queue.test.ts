@@ -241,7 +241,7 @@ describe("a queue", () => {
     });
     const other = await fixture.newTenant();
     await fixture.insert("warm");
-    const cut = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const cut = fixture.proxy.set({ at: "result", statement: /^commit/, does: "cut" });
     const unsettled = fixture.insert("unsettled");
     await cut;
     // Queues are checked four times a second: by then this tenant's first one is gone.
@@ -283,7 +283,7 @@ describe("a database that hangs", () => {
   it("at the commit leaves no doubt about the outcome", async () => {
     await using fixture = await openFixture(database, { connections: 1, timeoutMs: 500 });
     await fixture.insert("warm");
-    void fixture.proxy.set({ at: "answer", statement: /^commit/, does: "hang" });
+    void fixture.proxy.set({ at: "result", statement: /^commit/, does: "hang" });
     await fixture.insert("committed");
     void fixture.proxy.set({ at: "before", statement: /^commit/, does: "hang" });
     await fixture.insert("not committed at first");

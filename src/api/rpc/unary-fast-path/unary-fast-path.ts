@@ -18,7 +18,7 @@ import { CallHead } from "../call-head.js";
 import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
-import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
+import { admitCall, refusalOf, runCall } from "../rpc-method.js";
 import { CallAbort } from "./call-abort.js";
 import { callBodyOf } from "./call-body.js";
 import { connectWireOf } from "./connect-wire.js";
@@ -99,12 +99,12 @@ async function serve(call: FastPathCall): Promise<void> {
   try {
     // Timers take at least a millisecond, and wait for their turn.
     const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
-    const { message, headers } = await answer(call, callAbort, () => {
+    const { message, headers } = await readAndRun(call, callAbort, () => {
       if (isOver()) pass();
       if (callAbort.reason !== undefined) throw callAbort.reason;
     });
     for (const [name, value] of headers) response.setHeader(name, value);
-    await wire.answer(response, pipeline.method.desc.output, message);
+    await wire.respond(response, pipeline.method.desc.output, message);
   } catch (error) {
     if (response.destroyed) return;
     const isAllRead = request.complete || (await dropUnreadBody(request));
@@ -114,7 +114,7 @@ async function serve(call: FastPathCall): Promise<void> {
 }
 
 /** @throws {ConnectError} in the caller's form. */
-async function answer(
+async function readAndRun(
   { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
   callAbort: CallAbort,
   throwIfOver: () => void,
@@ -136,7 +136,7 @@ async function answer(
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }
-  return answerCall(pipeline, admission, observation, message, throwIfOver);
+  return runCall(pipeline, admission, observation, message, throwIfOver);
 }
 
 /** @throws {Fault}; the reason that ended the call; {ConnectError} if the caller disconnected. */

@@ -14,11 +14,11 @@ import { errorOfStatus } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
 import { sendsCvc } from "../sends-cvc.js";
-import { type Answer, ask } from "./answer.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
 import { codesOf, DUPLICATE, outcomeOf } from "./payment-state.js";
 import { errorOfMessage, errorOfReason } from "./reason-codes.js";
 import { AuthorizenetRequests, authorizenetAddress } from "./requests.js";
+import { type AuthorizeNetResponse, ask } from "./response.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";
@@ -56,26 +56,26 @@ async function authorize(
 ): Promise<AuthorizationOutcome> {
   const amount = toDecimalText(request.money);
   if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
-  const answer = await ask(context, requests.pay(request, amount));
-  if (answer.kind === "never_sent") return ended("service_network_error", { codes: answer.codes });
-  if (answer.kind === "unknown") return answer;
-  if (answer.kind === "refused") return ended(errorOf(answer), { codes: answer.codes });
-  const response = objectAt(answer.body, "transactionResponse");
+  const reply = await ask(context, requests.pay(request, amount));
+  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
+  if (reply.kind === "unknown") return reply;
+  if (reply.kind === "refused") return ended(errorOf(reply), { codes: reply.codes });
+  const response = objectAt(reply.body, "transactionResponse");
   if (response === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   const sentCvc = sendsCvc(request);
   return outcomeOf(response, { money: request.money, isSale: request.intent === "capture", sentCvc });
 }
 
-function errorOf({ code, status }: Answer & { kind: "refused" }) {
+function errorOf({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
   return code === undefined ? errorOfStatus(status) : errorOfMessage(code);
 }
 
 /** How a capture, void or refund ended. */
-function followUp(answer: Answer): FollowUpOutcome {
-  if (answer.kind === "never_sent") return refused("service_network_error", answer.codes);
-  if (answer.kind === "unknown") return answer;
-  if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
-  const response = objectAt(answer.body, "transactionResponse");
+function followUp(reply: AuthorizeNetResponse): FollowUpOutcome {
+  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
+  if (reply.kind === "unknown") return reply;
+  if (reply.kind === "refused") return refused(errorOf(reply), reply.codes);
+  const response = objectAt(reply.body, "transactionResponse");
   const responseCode = textAt(response, "responseCode");
   if (response === undefined || responseCode === undefined) {
     return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
@@ -129,12 +129,12 @@ async function refund(
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
   const earlier = await findRefund(requests, context, reference);
   if (earlier.kind !== "absent") return earlier;
-  const answer = await ask(context, requests.details(payment.providerId));
-  const transaction = transactionIn(answer);
+  const reply = await ask(context, requests.details(payment.providerId));
+  const transaction = transactionIn(reply);
   const lastFour = /\d{4}$/.exec(textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0];
   if (lastFour === undefined) {
-    if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
-    return { kind: "unknown", codes: answer.kind === "ok" ? { rawCode: "unreadable_answer" } : answer.codes };
+    if (reply.kind === "refused") return refused(errorOf(reply), reply.codes);
+    return { kind: "unknown", codes: reply.kind === "ok" ? { rawCode: "unreadable_answer" } : reply.codes };
   }
   const outcome = followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
   const { rawCode } = outcome.codes;
@@ -146,8 +146,8 @@ async function refund(
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
-  const answer = await ask(context, requests.authenticate());
-  if (answer.kind === "ok") return { kind: "accepted" };
-  const isRefused = answer.kind === "refused" && errorOf(answer) === "invalid_service_credentials";
+  const reply = await ask(context, requests.authenticate());
+  if (reply.kind === "ok") return { kind: "accepted" };
+  const isRefused = reply.kind === "refused" && errorOf(reply) === "invalid_service_credentials";
   return { kind: isRefused ? "refused" : "unclear" };
 }

@@ -31,13 +31,13 @@ export interface Destination extends AsyncDisposable {
 export type Reply = string | Buffer | ((socket: Socket, request: RawRequest) => void);
 
 /** Bytes of an answer with this body. */
-export function answer(status: string, headers: readonly string[], body: string | Buffer = ""): Buffer {
+export function httpResponse(status: string, headers: readonly string[], body: string | Buffer = ""): Buffer {
   const bytes = Buffer.from(body);
   const head = [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${bytes.length}`];
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"), bytes]);
 }
 
-const FINE = answer("200 OK", ["Content-Type: text/plain"], "fine");
+const FINE = httpResponse("200 OK", ["Content-Type: text/plain"], "fine");
 
 /** An HTTP/1.1 server on plain sockets: it keeps every byte that it receives, and answers bytes. */
 export async function startDestination(

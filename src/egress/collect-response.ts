@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
  * @param admit gets the bytes of each chunk before it is kept; what it throws ends the reading and the answer.
  * @throws the error that ended the answer early; the error of `admit`.
  */
-export function collectAnswer(body: Readable, admit: (bytes: number) => void): Promise<Buffer> {
+export function collectResponse(body: Readable, admit: (bytes: number) => void): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   const end = () => resolve(Buffer.concat(chunks));

@@ -7,7 +7,7 @@ import { textAt } from "../read-json.js";
 import { isOpenMessage } from "./reason-codes.js";
 
 /** An answer of the single endpoint, whose HTTP status is always 200. */
-export type Answer =
+export type AuthorizeNetResponse =
   | { readonly kind: "ok"; readonly body: JsonObject }
   /** The request itself was refused. `code` is the message's code, or the HTTP status if there is no message. */
   | {
@@ -19,7 +19,7 @@ export type Answer =
   | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
   | Unknown;
 
-export async function ask(context: ConnectorContext, call: ProviderCall): Promise<Answer> {
+export async function ask(context: ConnectorContext, call: ProviderCall): Promise<AuthorizeNetResponse> {
   const reply = await callJson(context, call);
   if (reply.kind !== "json") return reply;
   const { status, body } = reply;

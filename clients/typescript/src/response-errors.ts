@@ -56,7 +56,7 @@ export function refusal({
 }
 
 /** An answer that is not from Cloakroom: from a proxy in between, or from a wrong address. */
-export function foreignAnswer(status: number, type: string, headers: Readonly<Record<string, string>>): AttemptError {
+export function foreignResponse(status: number, type: string, headers: Readonly<Record<string, string>>): AttemptError {
   const isPassing = [429, 502, 503, 504].includes(status);
   const kind = type.split(";")[0] || "no content type";
   return new AttemptError({
