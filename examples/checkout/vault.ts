@@ -15,7 +15,7 @@ async function post(path: string, { key, body, headers = {} }: Call): Promise<Re
   });
   const text = await response.text();
   const content = text === "" ? {} : JSON.parse(text);
-  if (!response.ok) throw new Error(`The vault answered ${response.status}: ${Object(content).detail}`);
+  if (!response.ok) throw new Error(`The vault returned ${response.status}: ${Object(content).detail}`);
   return Object(content);
 }
 

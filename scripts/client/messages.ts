@@ -4,7 +4,7 @@ import { commentOf } from "../openapi/comments.js";
 import { isRequired, keywordsOf } from "../openapi/rules.js";
 import { ID_TYPES, idKindOf } from "./names.js";
 
-/** Callers leave out what has a default, and `null` in a patch clears. Answers show all fields that cannot be unset. */
+/** Callers leave out what has a default, and `null` in a patch clears. Responses show all fields that cannot be unset. */
 export type Direction = "input" | "patch" | "response";
 
 const SHARED = "google.protobuf.";
@@ -17,7 +17,7 @@ const REPEATED_DATA: ReadonlySet<string> = new Set(["BankData", "CardData"]);
 export class Messages {
   readonly #interfaces = new Map<string, string>();
   readonly #shapes = new Map<string, string>();
-  /** Messages whose shape says something: an answer without such needs no second look. */
+  /** Messages whose shape says something: a response without such needs no second look. */
   readonly #shapeNames = new Map<string, string | undefined>();
 
   /** The TypeScript type of a message, with type parameters where it has any. */
@@ -46,7 +46,7 @@ export class Messages {
     );
   }
 
-  /** The name of the shape that completes answers of this message; undefined where nothing is to be completed. */
+  /** The name of the shape that completes responses of this message; undefined where nothing is to be completed. */
   shapeOf(message: DescMessage): string | undefined {
     if (message.typeName.startsWith(SHARED)) return undefined;
     if (this.#shapeNames.has(message.name)) return this.#shapeNames.get(message.name);

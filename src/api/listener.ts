@@ -57,11 +57,11 @@ export function createListener(
     : () => undefined;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
   const shed = loadShedderOf(options, edge);
-  /** Answers with a fault before the router sees the request, and closes its connection. */
+  /** Responds with a fault before the router sees the request, and closes its connection. */
   const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
     const traceId = edge.admit(request, response);
     response.shouldKeepAlive = false;
-    // A client that is still sending when its connection is closed loses the answer.
+    // A client that is still sending when its connection is closed loses the response.
     void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
   };
   const open = (request: ArrivedRequest, response: OpenResponse) => {

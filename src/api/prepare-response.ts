@@ -13,7 +13,7 @@ export function prepareResponse(cors: Cors, request: ArrivedRequest, response: O
   request.headers["bt-trace-id"] = traceId;
   response.setHeader("bt-trace-id", traceId);
   // Responses may contain stored values, which no cache may keep. Routes and destinations override this for their own
-  // answers.
+  // responses.
   response.setHeader("cache-control", "no-store");
   setSecurityHeaders(response);
   cors.allow(request, response);

@@ -36,7 +36,7 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
       inFlight.route(response, method, template);
       admit(request, response);
       const start = performance.now();
-      // Also counts answers whose callers disconnected.
+      // Also counts responses whose callers disconnected.
       response.once("close", () => {
         meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
       });

@@ -9,7 +9,7 @@ import type { Config } from "../settings/config.js";
 import { type ShareResult, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
 import { type Command, UsageError } from "./command.js";
 
-/** Longest answer in characters: a problem of one line, and some counts. */
+/** Longest result in characters: a problem of one line, and some counts. */
 const MAX_RESPONSE_LENGTH = 10_000;
 
 export const keysUnseal: Command = {

@@ -19,7 +19,7 @@ export interface TransitSettings {
   readonly namespace: string | undefined;
   /** Certificates to trust in place of the system's, in PEM. */
   readonly ca: string | undefined;
-  /** Longest wait for an answer, in milliseconds. */
+  /** Longest wait for a response, in milliseconds. */
   readonly timeout?: number;
 }
 
@@ -47,7 +47,7 @@ export class TransitClient {
 
   /**
    * @param path below `/v1/`
-   * @returns the `data` of the answer, or "refused" for a 400: the input does not fit the key.
+   * @returns the `data` of the response, or "refused" for a 400: the input does not fit the key.
    * @throws {RootKeyDenied | RootKeyUnreachable}
    */
   async write(path: string, body: JsonObject): Promise<JsonObject | "refused"> {
@@ -83,7 +83,7 @@ export class TransitClient {
     }
     const { auth } = response.body;
     const token = isJsonObject(auth) ? auth.client_token : undefined;
-    if (typeof token !== "string") throw this.#unreachable("its login answer holds no token");
+    if (typeof token !== "string") throw this.#unreachable("its login response holds no token");
     return token;
   }
 
@@ -123,7 +123,7 @@ export class TransitClient {
         response.on("data", (chunk: Buffer) => {
           size += chunk.length;
           chunks.push(chunk);
-          if (size > MAX_RESPONSE_LENGTH) request.destroy(new Error("the answer is too long"));
+          if (size > MAX_RESPONSE_LENGTH) request.destroy(new Error("the response is too long"));
         });
         response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
       });
@@ -146,7 +146,7 @@ export class TransitClient {
 
   #unreachable(reason: string): RootKeyUnreachable {
     return new RootKeyUnreachable(
-      `The root key's holder ${this.#settings.origin} does not answer (${reason}). Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL.`,
+      `The root key's holder ${this.#settings.origin} does not respond (${reason}). Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL.`,
     );
   }
 }
@@ -155,5 +155,5 @@ export class TransitClient {
 function reasonOf(error: unknown, timeout: number): string {
   if (!(error instanceof Error)) return "unknown";
   if (error.name === "AbortError" || error.name === "TimeoutError") return `nothing within ${timeout} ms`;
-  return "code" in error ? String(error.code) : "no HTTP answer";
+  return "code" in error ? String(error.code) : "no HTTP response";
 }

@@ -97,10 +97,10 @@ export function resultOf(outcome: RunOutcome): FunctionResult {
 
 const RUNTIME_ERROR = "Reactor Runtime Error";
 
-/** Headers that frame an answer, which code may not set. */
+/** Headers that frame a response, which code may not set. */
 const FRAMING = new Set(["connection", "content-length", "keep-alive", "trailer", "transfer-encoding", "upgrade"]);
 
-/** @throws {FunctionFailed} for an answer that cannot be sent: an interim status, or invalid headers. */
+/** @throws {FunctionFailed} for a response that cannot be sent: an interim status, or invalid headers. */
 function responseOf({ status, headers, body }: FunctionResponse): FunctionResponse {
   const kept = Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()));
   try {

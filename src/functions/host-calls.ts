@@ -133,10 +133,10 @@ async function readAll(body: Readable, tenantId: TenantId, fetched: FetchedBytes
 }
 
 function tooLarge(): HostFailure {
-  return new HostFailure("ELIMIT", `the answer is larger than ${HOST_CALL_BYTES} bytes`);
+  return new HostFailure("ELIMIT", `the response is larger than ${HOST_CALL_BYTES} bytes`);
 }
 
-/** Text if the bytes are UTF-8: most answers are, and base64 costs the code a third more. */
+/** Text if the bytes are UTF-8: most responses are, and base64 costs the code a third more. */
 function shownBody(bytes: Buffer): HostBody {
   const text = bytes.toString("utf8");
   return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };

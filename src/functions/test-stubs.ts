@@ -10,7 +10,7 @@ import {
 
 /** Replaces the outside world in a test run. */
 export interface TestStubs {
-  /** Requests without a prepared answer go to their destination. */
+  /** Requests without a prepared response go to their destination. */
   readonly network: boolean;
   readonly fetch: readonly TestFetch[];
   readonly bt: readonly TestBt[];
@@ -33,7 +33,7 @@ export interface TestBt {
   readonly body: Json;
 }
 
-/** A call by the code, and its answer. */
+/** A call by the code, and its response. */
 export interface TestedCall {
   readonly to: "fetch" | "bt";
   readonly method: string;
@@ -79,7 +79,7 @@ export class StubbedHostCalls {
       status: response?.status,
     });
     if (!response)
-      throw new HostFailure("ENOANSWER", `This test run has no answer to bt.${method}: give one in outside.bt.`);
+      throw new HostFailure("ENOANSWER", `This test run has no response to bt.${method}: give one in outside.bt.`);
     if (response.status >= 400) throw new BtRefusal(response.status, response.body);
     return response.body;
   }
@@ -95,7 +95,7 @@ export class StubbedHostCalls {
       this.#note({ to: "fetch", method, url, answeredBy: "nothing", status: undefined });
       throw new HostFailure(
         "ENOANSWER",
-        "This test run has no answer to this request: give one in outside.fetch, or set outside.network.",
+        "This test run has no response to this request: give one in outside.fetch, or set outside.network.",
       );
     }
     const note = (status?: number) => this.#note({ to: "fetch", method, url, answeredBy: "network", status });

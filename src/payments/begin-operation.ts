@@ -86,7 +86,7 @@ async function begin(
   const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
   if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
   const due = new Date(tx.now.getTime() + SENDING_LEASE_MS);
-  // A changed API key may still belong to the same account. The answer shows whether it does.
+  // A changed API key may still belong to the same account. The response shows whether it does.
   const begun = { ...withAccountSentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   scheduleDue(tx, { kind: "payment", at: due });

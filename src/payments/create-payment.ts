@@ -39,7 +39,7 @@ export interface AdmittedPayment {
 }
 
 /**
- * The lease of a payment that is being sent, in business time. A payment without a stored answer by then is reconciled.
+ * The lease of a payment that is being sent, in business time. A payment without a stored response by then is reconciled.
  */
 export const SENDING_LEASE_MS = 45_000;
 

@@ -25,14 +25,14 @@ export type ProviderReply =
   | { readonly kind: "responded"; readonly response: ProviderResponse }
   /** No byte of the request left: the service cannot have executed it. */
   | { readonly kind: "never_sent"; readonly reason: string }
-  /** The service may have executed it, and its answer is lost. */
+  /** The service may have executed it, and its response is lost. */
   | { readonly kind: "sent_unknown"; readonly reason: string };
 
 export type ProviderHttp = (call: ProviderCall) => Promise<ProviderReply>;
 
-/** Issuers take some seconds for a card. After this time, reconciliation gets the answer. */
+/** Issuers take some seconds for a card. After this time, reconciliation gets the response. */
 const TIMEOUT_MS = 20_000;
-/** Far more than any answer of the supported services. */
+/** Far more than any response of the supported services. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /** The only path to payment services: guarded, limited in time and size, on the tenant's own connections. */

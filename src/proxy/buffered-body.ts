@@ -59,7 +59,7 @@ export interface HeadedBody {
 }
 
 /**
- * Reads a destination's answer to its end. It does not wait for memory: the destination has acted, and the caller must
+ * Reads a destination's response to its end. It does not wait for memory: the destination has acted, and the caller must
  * learn of it.
  * @throws {Fault} body_too_large; unavailable if there is no memory for it; destination_unreachable or
  * destination_timeout if it ends early.
@@ -83,7 +83,7 @@ function readFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
 }
 
-/** Admits the bytes of an answer up to a limit, and reserves memory for them. */
+/** Admits the bytes of a response up to a limit, and reserves memory for them. */
 function withinMemory(maxBytes: number, memory: RequestMemory, announced: number | undefined): (bytes: number) => void {
   let size = 0;
   let reserved = 0;

@@ -14,7 +14,7 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer, most: number) => Promise
 };
 
 /**
- * A destination's answer as code sees it and the caller gets it: decompressed.
+ * A destination's response as code sees it and the caller gets it: decompressed.
  * @throws {Fault} destination_unreachable for one that is too large, which no caller can fix; unprocessable for one
  * that does not match its coding; errors of {@link readAnswerBody}.
  */
@@ -32,16 +32,19 @@ export async function decodedBody(
   if (encoding === "" || encoding === "identity" || bytes.length === 0) return { headers: kept, body: bytes };
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (!decode)
-    throw new Fault("unprocessable", "The destination's answer has an encoding that cannot be undone for a transform.");
+    throw new Fault(
+      "unprocessable",
+      "The destination's response has an encoding that cannot be undone for a transform.",
+    );
   const decoded = await decode(bytes, most).catch((error: unknown) => {
     if (error instanceof RangeError) throw responseTooLarge(most);
-    throw new Fault("unprocessable", "The destination's answer is not encoded as it says.");
+    throw new Fault("unprocessable", "The destination's response is not encoded as it says.");
   });
   memory.reserveNow(decoded.length);
   return { headers: kept, body: decoded };
 }
 
 function responseTooLarge(most: number): Fault {
-  const text = `The destination's answer has more than the ${most} bytes that a response transform takes.`;
+  const text = `The destination's response has more than the ${most} bytes that a response transform takes.`;
   return new Fault("destination_unreachable", text);
 }

@@ -36,7 +36,7 @@ const STALE_ATTEMPTS = 5;
 
 /**
  * Forwards a request with its references replaced.
- * @throws {Fault} for everything except the destination's own answer; {@link DestinationFailed} after an answer.
+ * @throws {Fault} for everything except the destination's own response; {@link DestinationFailed} after a response.
  */
 export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyResponse> {
   const { route, scanned } = await admit(parts, call);

@@ -45,7 +45,7 @@ export interface TransformedResponse {
 
 export type TransformedRequest =
   | { readonly kind: "request"; readonly headers: readonly HeaderPair[]; readonly body: Readable | Buffer }
-  /** A transform answered instead of the destination. */
+  /** A transform responded instead of the destination. */
   | { readonly kind: "response"; readonly response: TransformedResponse };
 
 /** The rights and memory that transforms run with. */
@@ -120,7 +120,7 @@ export class RunTransforms {
     if (!proxy) return response;
     const { headers, body } = await decodedBody(response, MAX_BUFFERED_BYTES, memory);
     const problem = structureProblem(headers, body);
-    if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
+    if (problem) throw new Fault("unprocessable", `The destination's response ${problem}.`);
     const message = new Message(headers, body);
     await yieldToEventLoop(body.length);
     const own = await this.#run(scope, proxy, "response_transform", steps, message, {}, signal);

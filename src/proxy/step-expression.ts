@@ -4,7 +4,7 @@ import { parseReference } from "../expressions/reference.js";
 
 /** What an expression of a declarative transform reads. Its template uses the same positions as the expression. */
 export type StepExpression =
-  /** `{{ res.<field> }}`: the destination's answer. */
+  /** `{{ res.<field> }}`: the destination's response. */
   | { readonly reads: "response"; readonly template: string }
   /** `{{ request.<field> }}` or `{{ req.<field> }}`: the body of the request. */
   | { readonly reads: "request"; readonly template: string }
@@ -13,7 +13,7 @@ export type StepExpression =
 
 /** The message for an expression of another form. */
 export const STEP_FORMS =
-  "must use {{ request.<field> }} on requests, {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
+  "must use {{ request.<field> }} on requests, {{ res.<field> }} on responses, or {{ transform_identifier: '<identifier>' }} of an earlier step";
 
 /** @returns undefined for an expression of another form. */
 export function parseStepExpression(expression: string): StepExpression | undefined {

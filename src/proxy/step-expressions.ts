@@ -17,7 +17,7 @@ export interface StepMessage {
 }
 
 /**
- * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's answer, `{{ request.<field> }}` the body
+ * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's response, `{{ request.<field> }}` the body
  * of the request, `{{ transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step. A token to
  * create also has its own, such as `{{ data.number | last4 }}` in its mask.
  */

@@ -30,9 +30,9 @@ export interface ProxySample {
   readonly responseSteps: readonly Transform[];
   readonly configuration: Readonly<Record<string, string>>;
   readonly request: SampleRequest;
-  /** The destination's answer. */
+  /** The destination's response. */
   readonly response: SampleResponse | undefined;
-  /** A real destination to call instead of using a sample answer. */
+  /** A real destination to call instead of using a sample response. */
   readonly destinationUrl: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface SampleResponse {
 export interface ProxyTest {
   /** The request for the destination; undefined if a transform failed, or answered itself. */
   readonly request: SampleRequest | undefined;
-  /** The answer for the caller; undefined if a transform failed, or there was no answer to transform. */
+  /** The response for the caller; undefined if a transform failed, or there was no response to transform. */
   readonly response: SampleResponse | undefined;
   readonly failure: FunctionFailed | undefined;
 }
@@ -73,7 +73,7 @@ const NOWHERE = "https://destination.invalid";
 /**
  * Sends a request through transforms as a proxy would.
  * @throws {Fault} validation_failed naming fields; unavailable if code could not run now; errors of a proxy whose
- * destination does not answer.
+ * destination does not respond.
  */
 export async function testProxy(testing: ProxyTesting, sample: ProxySample): Promise<ProxyTest> {
   const { agents } = testing;
@@ -129,7 +129,7 @@ function transformRequest(testing: ProxyTesting, { requestSteps, request, config
   );
 }
 
-/** As in a proxy, only successful answers are transformed. */
+/** As in a proxy, only successful responses are transformed. */
 async function transformResponse(
   testing: ProxyTesting,
   sample: ProxySample,

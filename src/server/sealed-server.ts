@@ -139,9 +139,9 @@ function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): stri
 }
 
 /**
- * Reads one share per line, and answers each with one line. A line too long for a share gets an answer, which ends the
+ * Reads one share per line, and responds to each with one line. A line too long for a share gets a response, which ends the
  * connection: further input is read and discarded for a moment, because a reset would make a sending client lose the
- * answer.
+ * response.
  */
 function serveShares(socket: Socket, collector: ShareCollector): void {
   const splitter = new LineSplitter(MAX_SHARE_LINE_LENGTH);
@@ -174,7 +174,7 @@ async function listen(server: Server, path: string): Promise<void> {
   await chmod(path, 0o600);
 }
 
-/** Answers already written are still sent. */
+/** Responses already written are still sent. */
 function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

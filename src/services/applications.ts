@@ -169,7 +169,7 @@ export function permissionService(keyring: Keyring): ServedMethod[] {
   ];
 }
 
-/** The only answers that show the value of a key are those that create it. */
+/** The only responses that show the value of a key are those that create it. */
 function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
   return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
 }
@@ -190,7 +190,7 @@ function originsIn(value: Value | undefined): readonly string[] | undefined {
   });
 }
 
-/** The answer without its key, for repeats with another key than the first request's. */
+/** The response without its key, for repeats with another key than the first request's. */
 function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...response }: T) {
   return response;
 }

@@ -17,19 +17,19 @@ import type { NewCookie, Visit } from "../people/visit.js";
 import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
-/** An HTTP answer that tenant code wrote. */
+/** An HTTP response that tenant code wrote. */
 export interface VerbatimResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
 
-/** Headers of an answer besides its message, also in a replay. */
+/** Headers of a response besides its message, also in a replay. */
 export type ResponseHeaders = readonly (readonly [string, string])[];
 
-/** Parts of an answer besides its message. */
+/** Parts of a response besides its message. */
 export interface Reply {
-  /** Sets 202 instead of the method's own status: the work continues after the answer. */
+  /** Sets 202 instead of the method's own status: the work continues after the response. */
   accepted(): void;
   /** Over REST, sends this instead of the method's message. */
   verbatim(response: VerbatimResponse): void;
@@ -39,7 +39,7 @@ export interface Reply {
 
 /** Options of a method besides its handler. */
 export interface ServeOptions<O extends DescMessage> {
-  /** Reads headers from an answer. */
+  /** Reads headers from a response. */
   readonly headersOf?: (response: MessageShape<O>) => ResponseHeaders;
   /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
   readonly replay?: ReplayRule<O>;
@@ -70,8 +70,8 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly reply: Reply;
   /**
    * Runs work in an ordinary transaction, guarded by the caller's revision, and shows its result once it is committed:
-   * whatever an answer shows in the clear has its log row by then. With an idempotency key, the same transaction stores
-   * the part of the answer that the method's {@link ReplayRule} keeps. `showLasting` omits what may not be stored with
+   * whatever a response shows in the clear has its log row by then. With an idempotency key, the same transaction stores
+   * the part of the response that the method's {@link ReplayRule} keeps. `showLasting` omits what may not be stored with
    * the result of tenant code. A `throw` rolls everything back.
    */
   transact<T>(
@@ -85,13 +85,13 @@ export interface Call<Output extends DescMessage = DescMessage> {
     show: (result: T) => MessageInitShape<Output>,
     showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
-  /** Runs a transaction that precedes other work. Its result is not an answer yet. */
+  /** Runs a transaction that precedes other work. Its result is not a response yet. */
   commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
   /** Like {@link commit}, in a shared transaction. */
   commitShared<T>(work: Work<T>): Promise<T>;
   /**
    * Runs an operation with effects outside of the database. `begin` commits the intent; `act` carries it out and
-   * records its end. With an idempotency key no operation begins twice: a repeat gets the stored answer, a conflict
+   * records its end. With an idempotency key no operation begins twice: a repeat gets the stored response, a conflict
    * while the first request is at work, or the result of `resume` after the first was interrupted.
    */
   engage<B extends { readonly subject: Uuid }, T>(
@@ -105,7 +105,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   ): Promise<MessageInitShape<Output>>;
 }
 
-/** Work for answers without database content. Running it checks that the caller still has its rights. */
+/** Work for responses without database content. Running it checks that the caller still has its rights. */
 export const authorizeOnly = async (): Promise<undefined> => undefined;
 
 /** What a method does: decode, call the domain, encode. */

@@ -7,10 +7,10 @@ import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;
 
-/** The largest answer in a single message, in bytes. */
+/** The largest response in a single message, in bytes. */
 const MAX_RESPONSE = 5 * 1024 * 1024;
 
-/** A proxied request as an RPC. Request and answer are single messages and cannot stream. */
+/** A proxied request as an RPC. Request and response are single messages and cannot stream. */
 export async function invokeOverRpc(
   invoke: (call: ProxyCall) => Promise<ProxyResponse>,
   request: Parameters<Invoke>[0],

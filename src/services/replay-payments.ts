@@ -6,7 +6,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
 import { uuidOf } from "./show.js";
 
-/** Repeats a payment's first answer, for callers that may currently use the payment. */
+/** Repeats a payment's first response, for callers that may currently use the payment. */
 export function replayPayment(right: PaymentRight): ReplayRule<typeof TransactionSchema> {
   return {
     keep: (response) => response,

@@ -24,17 +24,17 @@ export interface ReplayContext {
   readonly hasSameKey: boolean;
 }
 
-/** Builds an answer after its log row is committed. */
+/** Builds a response after its log row is committed. */
 export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
 
 /**
- * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row.
- * docs/idempotency.md says what each kind of answer becomes.
+ * What a method returns for a repeat with the same idempotency key: under the caller's current rights, and with a log row.
+ * docs/idempotency.md says what each kind of response becomes.
  */
 export interface ReplayRule<O extends DescMessage> {
-  /** The part of the first answer that is stored for a day. */
+  /** The part of the first response that is stored for a day. */
   keep(response: MessageShape<O>): MessageInitShape<O>;
-  /** Checks the caller's rights, writes the log row, and prepares the answer. */
+  /** Checks the caller's rights, writes the log row, and prepares the response. */
   replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
 }
 
@@ -59,7 +59,7 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
 }
 
 /**
- * Repeats the whole first answer, even after its entity was changed or deleted. For answers that show only what the
+ * Repeats the whole first response, even after its entity was changed or deleted. For responses that show only what the
  * method's permission allows, which every request needs.
  * @param withoutSecrets removes what was shown once, for repeats with another key than the first request's.
  */
@@ -76,7 +76,7 @@ export function replayWhole<O extends DescMessage>(
   };
 }
 
-/** The id in the answer, or in the path if the answer has none. */
+/** The id in the response, or in the path if the response has none. */
 function entityIdOf(kept: Message, [resource]: readonly string[]): string {
   const id: unknown = Reflect.get(kept, "id");
   return typeof id === "string" && id !== "" ? id : (resource?.toLowerCase() ?? ANY_ENTITY_ID);

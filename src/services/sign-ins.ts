@@ -163,7 +163,7 @@ function asTenantId(text: string): TenantId {
   return id;
 }
 
-/** Answers with a sign-in that has just begun, or that waits for a passkey, and sets its cookie. */
+/** Returns a sign-in that has just begun, or that waits for a passkey, and sets its cookie. */
 export async function showStarted(
   parts: Pick<SignInServiceParts, "keyring" | "database" | "services" | "idleMs">,
   reply: Reply,

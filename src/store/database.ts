@@ -61,12 +61,12 @@ export interface Database extends AsyncDisposable {
   onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
    * Tries to serve a request as tenants send it.
-   * @throws if the database does not answer within two seconds.
+   * @throws if the database does not respond within two seconds.
    */
   probe(): Promise<ServiceProbe>;
   /**
    * The time by the database's clock.
-   * @throws if it does not answer within two seconds.
+   * @throws if it does not respond within two seconds.
    */
   ping(): Promise<Date>;
   /**
@@ -182,7 +182,7 @@ function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
 }
 
 /**
- * Runs a query outside of the transaction pools. After any failure, or `timeoutMs` without an answer, the
+ * Runs a query outside of the transaction pools. After any failure, or `timeoutMs` without a result, the
  * connection is replaced. The database's own statement timeout is shorter, but has no effect if the database or the
  * network stops responding.
  */

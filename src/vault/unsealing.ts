@@ -33,7 +33,7 @@ export interface UnsealedKey {
 /** Assembles all these keys: during a replacement of the root key, two may be needed. */
 export type Unseal = (needed: readonly KeyInShares[]) => Promise<readonly UnsealedKey[]>;
 
-/** A sealed server's answer to a share. Counts cover all needed keys together, each for the split of its last share. */
+/** A sealed server's response to a share. Counts cover all needed keys together, each for the split of its last share. */
 export interface ShareResult {
   readonly held: number;
   readonly needed: number;
@@ -179,7 +179,7 @@ export class ShareCollector {
     }
   }
 
-  /** The answer to input that is not a valid share. */
+  /** The response to input that is not a valid share. */
   refuse(error: unknown): ShareResult {
     return { ...this.#progress(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
   }

@@ -351,7 +351,7 @@ describe("an OTLP receiver", () => {
       await sealedTenant("otlp");
       const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
       await sending.run();
-      expect(sending.states).toEqual([expect.stringContaining("did not answer as an OTLP/HTTP JSON receiver")]);
+      expect(sending.states).toEqual([expect.stringContaining("did not respond as an OTLP/HTTP JSON receiver")]);
     },
   );
 

@@ -53,7 +53,7 @@ function* pieces(): Generator<Buffer> {
   for (let sent = 0; sent < SIZE; sent += PIECE.length) yield PIECE;
 }
 
-/** A destination that discards posted bodies and answers GET with 1 GB. */
+/** A destination that discards posted bodies and returns 1 GB to GET. */
 async function startSink(): Promise<AsyncDisposable & { readonly url: string }> {
   const sink: Server = createServer(async (request, response) => {
     for await (const _ of request);

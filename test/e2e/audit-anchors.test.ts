@@ -23,8 +23,8 @@ interface Shown {
   readonly acknowledged?: readonly { readonly kind: string }[];
 }
 
-/** Each attack is made by the database's owner, who has no key, and detected without an earlier answer. */
-describe("audit verify finds, without an earlier answer,", () => {
+/** Each attack is made by the database's owner, who has no key, and detected without an earlier response. */
+describe("audit verify finds, without an earlier response,", () => {
   const directory = newDirectory();
   const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 360 * MINUTE;

@@ -97,7 +97,7 @@ describe("verifying the logs of tenants that are gone", () => {
     });
     expect(byId.get(idOf(4))).toEqual(gone("no record of it"));
 
-    // Reported once: the next answer is compared with this one.
+    // Reported once: the next response is compared with this one.
     const next = join(directory, "next.json");
     writeFileSync(next, stdout);
     const later = await verify("--since", next, "--json");

@@ -112,7 +112,7 @@ async function sendToProxy(method: string): Promise<number> {
   return sendAll(`${method} /proxy HTTP/1.1\r\nhost: x\r\n${headers}\r\n${length}\r\n\r\n`, NEARLY_ALL);
 }
 
-/** To a proxy whose destination begins an answer of that size and never ends it; a transform needs it all. */
+/** To a proxy whose destination begins a response of that size and never ends it; a transform needs it all. */
 async function askForLargeResponses(): Promise<number> {
   const transform = { code: "module.exports = async (req) => req;" };
   const definition = { name: "Large", destination_url: destination.url, response_transform: transform };

@@ -50,7 +50,7 @@ describe("caches may not keep", () => {
     expect(metadata.get("cache-control")).toBe("no-store");
   });
 
-  it("proxied answers, unless the destination allows it", async () => {
+  it("proxied responses, unless the destination allows it", async () => {
     const through = async (headers: readonly string[]) => {
       await using destination = await startDestination(httpResponse("200 OK", headers, "x"));
       return caching(await client("GET", "/proxy", { headers: { "BT-PROXY-URL": destination.url } }));

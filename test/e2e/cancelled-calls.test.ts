@@ -91,7 +91,7 @@ describe("work is cancelled, and does not count as a server error,", () => {
     expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "cancelled" });
   });
 
-  it("when the deadline of a call passes before its destination has answered", async () => {
+  it("when the deadline of a call passes before its destination has responded", async () => {
     await using destination = await startDestination(() => {});
     const headers = { "grpc-timeout": "500m", "bt-trace-id": "late-destination" };
     const call = rpcClient(ProxyService, "gRPC", { key, headers }).invokeProxy({

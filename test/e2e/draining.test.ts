@@ -13,7 +13,7 @@ let server: ServerProcess;
 let tenant: TestTenant;
 let key: string;
 let destination: Destination;
-/** Ends the destination's pending answers. */
+/** Ends the destination's pending responses. */
 let finish: () => void;
 
 beforeEach(async () => {

@@ -54,7 +54,7 @@ async function isServed(client: RestClient, largest = MB): Promise<void> {
 }
 
 describe("bodies whose last byte never arrives", () => {
-  it("are not read at unknown paths, which are answered with 404 and reserve no memory", async () => {
+  it("are not read at unknown paths, which get 404 and reserve no memory", async () => {
     held = new HeldBodies(server.url);
     const before = counters.residentMemory();
     await held.send(150, { path: "/orchestration/webhooks/nope", length: MB });

@@ -400,7 +400,7 @@ describe("keys rotate --root", () => {
     const refused = await cloakroom(withTransit, "serve");
     expect(refused.code).toBe(1);
     expect(refused.stderr.trim().split("\n")).toHaveLength(1);
-    expect(refused.stderr).toMatch(/does not answer \(it is sealed\)\. Start it or unseal it/);
+    expect(refused.stderr).toMatch(/does not respond \(it is sealed\)\. Start it or unseal it/);
     const without = await cloakroom(environment, "serve");
     expect(without.code).toBe(1);
     expect(without.stderr).toContain("(it needs transit:transit/cloakroom)");

@@ -19,7 +19,7 @@ async function ask(client: RestClient, id: string, { path = {}, query = "", body
     headers: { ...(mediaType ? { "Content-Type": mediaType } : {}), ...headers },
     ...(body === undefined ? {} : { body }),
   });
-  expect(responseTo(placed, response.status), `${id} answered ${response.status}`).toBeDefined();
+  expect(responseTo(placed, response.status), `${id} returned ${response.status}`).toBeDefined();
   expectAsDescribed(id, response);
   return response;
 }

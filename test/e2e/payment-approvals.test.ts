@@ -157,7 +157,7 @@ describe("a webhook", () => {
     await shop.until(body.id, "authorization_succeeded", 4_000);
   });
 
-  it("reports a charge whose answer was lost, and may do so twice", async () => {
+  it("reports a charge whose response was lost, and may do so twice", async () => {
     const lost = (await shop.pay({ amount: 600001 })).body;
     expect(await shop.until(lost.id, "authorization_succeeded", 4_000)).toMatchObject({ authorized_amount: 600001 });
     const twice = (await shop.pay({ amount: 600009, intent: "capture" })).body;

@@ -54,7 +54,7 @@ async function until(id: string, bench: Bench, webhookUrl: string, expected: obj
   await expect.poll(look, { timeout: 20_000 }).toMatchObject(expected);
 }
 
-test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happen once", async (name) => {
+test.each(BENCHES)("%s: a payment and its capture, both with lost responses, happen once", async (name) => {
   const bench = benches.get(name);
   if (!bench) throw new Error("no bench");
   const { id: connection_id, webhook_url } = await connect(name, bench);

@@ -44,7 +44,7 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     return responses;
   };
   const filesIn = (response: ReflectionResponse | undefined): FileDescriptorProto[] => {
-    if (response?.case !== "fileDescriptorResponse") throw new Error(`the answer is ${response?.case}`);
+    if (response?.case !== "fileDescriptorResponse") throw new Error(`the response is ${response?.case}`);
     const bytes: unknown = Reflect.get(Object(response.value), "fileDescriptorProto");
     return Array.isArray(bytes) ? bytes.map((file) => fromBinary(FileDescriptorProtoSchema, file)) : [];
   };

@@ -51,7 +51,7 @@ describe("two replicas that share their counters in Redis", () => {
     return statuses;
   };
   /**
-   * How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow answer counts as
+   * How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow response counts as
    * none.
    */
   const missed = () =>
@@ -106,7 +106,7 @@ describe("two replicas that share their counters in Redis", () => {
     for (const replica of replicas) expect(replica.said()).not.toContain(PASSWORD);
   });
 
-  it("do not wait for a Redis that does not answer", async () => {
+  it("do not wait for a Redis that does not respond", async () => {
     const statuses = await redis.paused(() => search("203.0.113.4", 10));
     expect(served(statuses)).toBe(10);
   });

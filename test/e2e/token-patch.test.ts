@@ -18,7 +18,7 @@ describe("a patch", () => {
   });
   const make = async (body: object): Promise<string> => {
     const made = await backEnd("POST", "/tokens", { body });
-    if (made.status !== 201) throw new Error(`creating answered ${made.status}: ${JSON.stringify(made.body)}`);
+    if (made.status !== 201) throw new Error(`creating returned ${made.status}: ${JSON.stringify(made.body)}`);
     return made.body.id;
   };
   const patch = (id: string, body: unknown, headers: Record<string, string> = MERGE_PATCH) =>

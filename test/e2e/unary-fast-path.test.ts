@@ -163,9 +163,9 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
   const card = (data: unknown) =>
     write(CreateTokenRequestSchema, { type: "card", data: toValue(JSON.parse(JSON.stringify(data))) });
   const all: (readonly [string, Sent])[] = [
-    ["an answer", { path, headers: auth, body: get(token) }],
+    ["a response", { path, headers: auth, body: get(token) }],
     ["a deadline", { path, headers: { ...auth, [timeout]: frames ? "5S" : "5000" }, body: get(token) }],
-    ["an answer that may be compressed", { path, headers: { ...auth, [accepting]: "gzip, br" }, body: get(token) }],
+    ["a response that may be compressed", { path, headers: { ...auth, [accepting]: "gzip, br" }, body: get(token) }],
     [
       "a long refusal that may be compressed",
       {
@@ -263,10 +263,10 @@ describe("the unary fast path answers as Connect's handlers do, byte for byte", 
   });
 
   it("gives the expected responses", () => {
-    expect(responses.short.get("gRPC: an answer")?.trailers["grpc-status"]).toBe("0");
+    expect(responses.short.get("gRPC: a response")?.trailers["grpc-status"]).toBe("0");
     expect(responses.short.get("gRPC: no key")?.trailers["grpc-status"]).toBe("16");
-    expect(responses.short.get("gRPC-Web, HTTP/1.1: an answer")?.body).toContain(token);
+    expect(responses.short.get("gRPC-Web, HTTP/1.1: a response")?.body).toContain(token);
     expect(responses.short.get("Connect in JSON: no key")).toMatchObject({ status: 401 });
-    expect(JSON.parse(responses.short.get("Connect in JSON: an answer")?.body ?? "")).toMatchObject({ id: token });
+    expect(JSON.parse(responses.short.get("Connect in JSON: a response")?.body ?? "")).toMatchObject({ id: token });
   });
 });

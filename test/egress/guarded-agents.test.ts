@@ -87,7 +87,7 @@ describe("connections to one destination", () => {
     expect(await Promise.all(calls)).toEqual(["done", "done", "done"]);
   });
 
-  it("are waited for no longer than the time for an answer, and requests that waited were not sent", async () => {
+  it("are waited for no longer than the time for a response, and requests that waited were not sent", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 1 });
     const url = `http://one.example:${server.port}/`;
@@ -132,7 +132,7 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(2);
   });
 
-  it("is released after a small answer that is never read", async () => {
+  it("is released after a small response that is never read", async () => {
     const server = await serveHttp((_, response) => response.end("hello"));
     const agents = agentsWith({ maxSockets: 1 });
     const request = { url: `http://one.example:${server.port}/`, method: "GET", headers: [], pool: "tenant" };
@@ -142,7 +142,7 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(1);
   });
 
-  it("is closed when it was idle for a while, but not during a slow answer", async () => {
+  it("is closed when it was idle for a while, but not during a slow response", async () => {
     const server = await serveHttp((_, response) => setTimeout(() => response.end("late"), 200));
     const agents = agentsWith({ idleSocketMs: 50 });
     expect(await call(agents, `http://one.example:${server.port}/`)).toBe("late");
@@ -170,7 +170,7 @@ describe("a connection", () => {
     expect(server.connections.filter(({ destroyed }) => destroyed).length).toBe(4);
   });
 
-  it("outlasts a slow answer in a burst", async () => {
+  it("outlasts a slow response in a burst", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 12, idleSocketMs: 400 });
     const url = `http://one.example:${server.port}/`;

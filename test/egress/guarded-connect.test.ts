@@ -41,7 +41,7 @@ function agentsFor(allow: string, options: GuardedAgentOptions = {}): GuardedAge
   return agents;
 }
 
-/** The answer's body, or the reason and the certainty of the call's failure. */
+/** The response's body, or the reason and the certainty of the call's failure. */
 async function call(agents: GuardedAgents, url: string, pool = "tenant"): Promise<unknown> {
   try {
     const { body } = await guardedRequest(agents, { url, method: "GET", headers: [], pool });
@@ -118,7 +118,7 @@ describe("a name", () => {
     expect(decisions).toEqual([]);
   });
 
-  it("is rejected if a resolver answers with something other than addresses", async () => {
+  it("is rejected if a resolver responds with something other than addresses", async () => {
     const agents = agentsFor("127.0.0.2", { resolve: async () => ["127.0.0.2", "0x7f.1"] });
     expect(await call(agents, "https://odd.example/")).toEqual(["not_an_address", "not_sent"]);
   });

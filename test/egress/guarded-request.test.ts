@@ -146,7 +146,7 @@ describe("what goes over the wire", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   it("has its status, its text and its headers as they were written", async () => {
     const server = await serveRaw(
       "HTTP/1.1 207 Quite All Right\r\nX-b: 1\r\nset-Cookie: a\r\nSet-Cookie: b\r\nCONTENT-LENGTH: 5\r\nx-caf\u00e9: \u00e9\r\n\r\nhello".replace(
@@ -197,7 +197,7 @@ describe("an answer", () => {
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
   });
 
-  it("may follow interim answers, and may have no body", async () => {
+  it("may follow interim responses, and may have no body", async () => {
     const early = await serveRaw(`HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${ok}`);
     expect(await send(early)).toMatchObject({ status: 200 });
     const head = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
@@ -279,7 +279,7 @@ describe("an answer", () => {
 });
 
 describe("time", () => {
-  it("runs out when no answer comes, and the connection is closed", async () => {
+  it("runs out when no response comes, and the connection is closed", async () => {
     const server = await serveRaw(() => {});
     expect(await failure(send(server, { timeouts: { headersMs: 100 } }))).toBe("headers_timeout, unknown");
     await closed(server.connections[0]);
@@ -378,7 +378,7 @@ describe("a cancelled call", () => {
   });
 });
 
-describe("a body that is still being sent when its answer is complete", () => {
+describe("a body that is still being sent when its response is complete", () => {
   it.each([
     ["of a promised length", [["Content-Length", "2000001"]] as const],
     ["in chunks", []],

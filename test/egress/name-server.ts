@@ -8,7 +8,7 @@ export type DnsResponse =
       readonly kind: "records";
       readonly addresses: readonly string[];
       readonly alias?: string;
-      /** The type of question that gets no answer. */
+      /** The type of question that gets no response. */
       readonly silentTo?: "A" | "AAAA";
     }
   | { readonly kind: "nxdomain" }
@@ -19,7 +19,7 @@ export type DnsResponse =
 export interface NameServer {
   /** Questions so far, such as "A api.example.com". */
   readonly questions: readonly string[];
-  /** Sets the answers for a name: the first question of a type gets the first, the last one serves all that follow. */
+  /** Sets the responses for a name: the first question of a type gets the first, the last one serves all that follow. */
   respond(name: string, ...responses: readonly DnsResponse[]): void;
   /** A resolver that asks only this server. */
   resolver(options?: { timeout?: number; tries?: number }): dns.Resolver;
@@ -69,7 +69,7 @@ export async function startNameServer(): Promise<NameServer> {
   };
 }
 
-/** Shorthand for an answer of addresses; each type of question gets its own kind. */
+/** Shorthand for a response of addresses; each type of question gets its own kind. */
 export function records(...addresses: readonly string[]): DnsResponse {
   return { kind: "records", addresses };
 }

@@ -11,7 +11,7 @@ import { guardedFetch } from "../../src/functions/host-calls.js";
 let destination: Server;
 let url: string;
 let agents: GuardedAgents;
-/** Requests that the destination has not answered, by path, in the order in which they came. */
+/** Requests without a response from the destination, by path, in the order in which they came. */
 let open: { readonly path: string; readonly end: () => void }[] = [];
 let fetching: { agents: GuardedAgents; turns: FairFetchLimiter; fetched: FetchedBytes };
 

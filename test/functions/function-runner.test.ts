@@ -118,7 +118,7 @@ describe("a run whose code threw", () => {
   });
 });
 
-describe("an answer of the code itself", () => {
+describe("a response of the code itself", () => {
   it("passes on status, headers and body", () => {
     const response = { status: 302, headers: { Location: "/x", "set-cookie": "a=b" }, body: { a: 1 } };
     expect(seenBy(responding(response))).toEqual({ kind: "answered", response });

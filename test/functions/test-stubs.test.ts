@@ -17,7 +17,7 @@ const offline = () => Promise.reject(new Error("the network was used"));
 const hosts = (stubs: Partial<TestStubs>, network: (asked: HostFetchRequest) => Promise<never> = offline) =>
   new StubbedHostCalls({ network: false, fetch: [], bt: [], hasBt: false, ...stubs }, network);
 
-describe("the prepared answer to a request", () => {
+describe("the prepared response to a request", () => {
   it.each<[string, Partial<TestFetch>, HostFetchRequest, boolean]>([
     ["its address", {}, request("https://a.example/x"), true],
     ["its address in another spelling", { url: "HTTPS://A.example:443/x" }, request("https://a.example/x"), true],
@@ -56,7 +56,7 @@ describe("the prepared answer to a request", () => {
   });
 });
 
-describe("a request without a prepared answer", () => {
+describe("a request without a prepared response", () => {
   it("goes to the network only if the test allows it", async () => {
     await expect(hosts({ network: true }).hostCalls.fetch(request("https://b.example"), SIGNAL)).rejects.toThrow(
       "the network was used",
@@ -67,7 +67,7 @@ describe("a request without a prepared answer", () => {
   });
 });
 
-describe("the answers of bt", () => {
+describe("the responses of bt", () => {
   const responses = [
     { method: "tokenize", status: 200, body: 1 },
     { method: "tokens.retrieve", status: 404, body: { detail: "x" } },
@@ -100,7 +100,7 @@ describe("the answers of bt", () => {
   it("are failures that say what to do if none was prepared", async () => {
     await expect(called(hosts({ hasBt: true }), "detokenize")).rejects.toMatchObject({
       code: "ENOANSWER",
-      message: "This test run has no answer to bt.detokenize: give one in outside.bt.",
+      message: "This test run has no response to bt.detokenize: give one in outside.bt.",
     });
   });
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { smtpTransport } from "../../src/mail/smtp-transport.js";
 
-/** A mail server that answers from a list, by the first word of a command, and records what it receives. */
+/** A mail server that replies from a list, by the first word of a command, and records what it receives. */
 async function speaking(replies: Readonly<Record<string, string>>) {
   const heard: string[] = [];
   const server = createServer((socket) => {
@@ -70,7 +70,7 @@ describe("a message sent with SMTP", () => {
     ["sender_refused", { MAIL: "550 not from you\r\n" }],
     ["unreachable", { greeting: "421 too busy\r\n" }],
     ["unreachable", { greeting: "554 go away\r\n" }],
-  ] as const)("is %s if the server answers %j", async (result, replies) => {
+  ] as const)("is %s if the server replies %j", async (result, replies) => {
     const { url } = await speaking(replies);
     expect(await send(url)).toBe(result);
   });

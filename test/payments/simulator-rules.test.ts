@@ -70,7 +70,7 @@ describe("the simulator's card", () => {
     ["4242424242424242", "002", "unavailable"],
     ["4000000000000127", "123", "no_match"],
     ["4000000000000101", "123", "no_match"],
-  ])("%s with the code %s answers: %s", (number, cvc, expected) => {
+  ])("%s with the code %s returns: %s", (number, cvc, expected) => {
     expect(behaviour(cvc === undefined ? { number } : { number, cvc }).cvv).toBe(expected);
   });
 });

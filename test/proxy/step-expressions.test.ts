@@ -55,8 +55,8 @@ describe("the value of a text with expressions", () => {
   });
 
   it.each([
-    ["the answer, on requests", ON_REQUEST, "{{ res.number }}"],
-    ["the request, on answers", ON_RESPONSE, "{{ req.number }}"],
+    ["the response, on requests", ON_REQUEST, "{{ res.number }}"],
+    ["the request, on responses", ON_RESPONSE, "{{ req.number }}"],
     ["a step that has not run", ON_RESPONSE, "{{ transform_identifier: 'later' }}"],
     ["a token", ON_RESPONSE, "{{ tok_1 }}"],
   ])("does not include %s", (_, message, text) => {

@@ -44,7 +44,7 @@ describe("the body that the caller of a run gets", () => {
     ["null as raw", { kind: "result", tokens: undefined, raw: null }, { raw: null }],
     ["tokens with their codes", { kind: "result", tokens: TOKENS, raw: 1 }, { tokens: TOKENS.shown, raw: 1 }],
     ["neither", { kind: "result", tokens: undefined, raw: undefined }, {}],
-    ["the code's own answer", { kind: "answered", response: RESPONSE }, { short: true }],
+    ["the code's own response", { kind: "answered", response: RESPONSE }, { short: true }],
     ["an error of the code", { kind: "failed", failure: FAILED }, "Invalid Payment Method"],
     ["a fault", { kind: "refused", fault: REFUSED }, "validation_failed"],
   ])("is %s", (_, end, body) => {
@@ -76,7 +76,7 @@ describe("a stored end", () => {
     expect(() => outcomeOf(refused)).toThrow(Fault);
   });
 
-  it("keeps status, headers and body of an answer, whatever their names", () => {
+  it("keeps status, headers and body of a response, whatever their names", () => {
     const name = fc.oneof(fc.constantFrom("__proto__", "constructor", "x-a"), fc.string());
     const response = fc.record({
       status: fc.integer({ min: 200, max: 599 }),

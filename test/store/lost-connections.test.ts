@@ -243,7 +243,7 @@ describe("a transaction that continues without us", () => {
     let looks = 0;
     const wasCommitted = async () => {
       looks += 1;
-      throw new Error("no answer");
+      throw new Error("no result");
     };
     await using fixture = await openFixture(database, { connections: 1, retryDelays: [0, 5, 5], wasCommitted });
     await fixture.insert("warm");

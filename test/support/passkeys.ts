@@ -34,7 +34,7 @@ export async function provePasskey(
   forgery?: Forgery,
 ): Promise<RestResponse> {
   const begun = await callPasskeys(browser, `BeginPasskey${step}`);
-  if (begun.status !== 200) throw new Error(`a challenge was answered ${begun.status}: ${JSON.stringify(begun.body)}`);
+  if (begun.status !== 200) throw new Error(`a challenge got ${begun.status}: ${JSON.stringify(begun.body)}`);
   const { challengeId, options } = begun.body;
   return callPasskeys(browser, `FinishPasskey${step}`, {
     ...{ challengeId, credential: authenticator.prove(options, forgery) },
@@ -47,6 +47,6 @@ export async function memberWithPasskey(tenant: TestTenant, role?: Role) {
   const browser = await signedIn(tenant.id, email);
   const authenticator = new SoftwareAuthenticator(passkeyOrigin());
   const added = await addPasskey(browser, authenticator);
-  if (added.status !== 200) throw new Error(`adding a passkey answered ${added.status}: ${JSON.stringify(added.body)}`);
+  if (added.status !== 200) throw new Error(`adding a passkey returned ${added.status}: ${JSON.stringify(added.body)}`);
   return { email, browser, authenticator, passkey: added.body };
 }

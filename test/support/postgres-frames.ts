@@ -3,11 +3,11 @@ export interface Frame {
   readonly bytes: Buffer;
   /** The text of the statement that this message runs: a simple query, or an Execute. */
   readonly runs?: string;
-  /** Whether the database must answer now: a simple query, or a Sync. */
+  /** Whether the database must respond now: a simple query, or a Sync. */
   readonly ends?: boolean;
   /** Whether the database has run a statement, or failed at it. */
   readonly ran?: boolean;
-  /** The transaction's state (I idle, T open, E failed) at the end of an answer. */
+  /** The transaction's state (I idle, T open, E failed) at the end of a response. */
   readonly ready?: string;
 }
 

@@ -58,7 +58,7 @@ export class PostgresProxy implements AsyncDisposable {
   #refusal = "";
   /** Every statement of clients, in the order of the wire. */
   readonly sent: SentStatement[] = [];
-  /** Requests for an answer: simple queries, and Syncs. */
+  /** Requests for a response: simple queries, and Syncs. */
   steps = 0;
   /** Connections that clients have opened so far. */
   opened = 0;
@@ -193,7 +193,7 @@ export class PostgresProxy implements AsyncDisposable {
     link.database.on("data", (chunk: Buffer) => {
       for (const { bytes, ran, ready } of frames.read(chunk)) {
         if (link.state === "hung" || link.state === "cut") return;
-        // An answer is forwarded in one piece, so it arrives completely or not at all.
+        // A response is forwarded in one piece, so it arrives completely or not at all.
         response.push(bytes);
         const isPart = link.pending.some((sent) => sent !== END) && !ran;
         if (ready === undefined && isPart) continue;

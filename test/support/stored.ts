@@ -68,7 +68,7 @@ export async function openStored(
           `(select count(*)::int from ${table} where tenant_id = '${tenantId}' ${COUNTED[table] ?? ""}) as ${table}`,
       );
       const [row] = await inTenant<StoredCounts>(tenantId, `select ${columns.join(", ")}`);
-      if (!row) throw new Error("a count answered nothing");
+      if (!row) throw new Error("a count returned nothing");
       return row;
     },
     async textOf(tenantId, table) {

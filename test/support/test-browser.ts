@@ -138,6 +138,6 @@ export async function signedIn(
   const browser = new TestBrowser(url);
   const link = await operatorLink(tenantId, email, environment);
   const { status, body } = await browser.call("SignInService/TakeSignInLink", { link });
-  if (status !== 200) throw new Error(`signing in answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`signing in returned ${status}: ${JSON.stringify(body)}`);
   return browser;
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createAuthority } from "../egress/certificates.js";
 
-/** How the stand-in handles requests: serve them, refuse all as sealed, or never answer. */
+/** How the stand-in handles requests: serve them, refuse all as sealed, or never respond. */
 export type TransitMood = "serving" | "sealed" | "silent";
 
 /** A server with the Transit and AppRole endpoints as Vault and OpenBao document them, over TLS. */

@@ -41,12 +41,12 @@ describe("a tokenize request", () => {
     [{ card, note: "x" }, ["value.card", "value.note"], { card: { token: "t0" }, note: "t1" }],
     [{ type: "card" }, ["value.type"], { type: "t0" }],
     [{ data: { type: "x" } }, ["value.data.type"], { data: { type: "t0" } }],
-  ])("%j makes tokens of %j and is answered with %j", (body, places, response) => {
+  ])("%j makes tokens of %j and returns %j", (body, places, response) => {
     expect(plan(body).items.map(({ place }) => place)).toEqual(places);
     expect(responseTo(body)).toEqual(response);
   });
 
-  it("is answered with the same structure, whatever it is, with one token for each value that is not null", () => {
+  it("returns the same structure, whatever it is, with one token for each value that is not null", () => {
     const leavesOf = (value: Json): Json[] =>
       typeof value === "object" && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
     const shapeOf = (value: Json): Json =>

@@ -15,7 +15,7 @@ describe("a body with elements", () => {
   });
 
   it.each(["metadata", "id", "mask", "containers", "type", "search_indexes", "fingerprint_expression"])(
-    "cannot put a value into %s, which answers show",
+    "cannot put a value into %s, which responses show",
     (name) => {
       const body = { type: "token", data: "x", [name]: name === "metadata" ? { a: { b: number } } : number };
       expect(() => fill(body, valueFor)).toThrow(`body.${name} cannot hold an element`);
@@ -49,7 +49,7 @@ describe("a body with elements", () => {
   });
 });
 
-describe("what a page gets of an answer", () => {
+describe("what a page gets of a response", () => {
   it("are ids, and tokens without data, mask and expressions", () => {
     const body = { a: number, b: [{ type: "card", data: { number }, mask: "{{ data.number }}" }] };
     const token = {

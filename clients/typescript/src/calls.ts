@@ -16,7 +16,7 @@ const MAX_RETRIES = 2;
 export type Request = readonly [
   method: string,
   effect: Effect,
-  /** Completes the answer, or each item of a list. */
+  /** Completes the response, or each item of a list. */
   shape: Shape | undefined,
   input?: object,
   options?: CallOptions,
@@ -25,7 +25,7 @@ export type Request = readonly [
   isPatch?: boolean,
 ];
 
-/** Makes calls: checks and encodes input, sends it as often as is safe, completes answers. Generated classes use it. */
+/** Makes calls: checks and encodes input, sends it as often as is safe, completes responses. Generated classes use it. */
 export class Calls {
   readonly transport: Transport;
   readonly #options: CloakroomOptions;
@@ -40,22 +40,22 @@ export class Calls {
     if (typeof options.apiKey === "string") checkKey(options.apiKey);
   }
 
-  /** A call whose answer is one message. */
+  /** A call whose response is one message. */
   one<T>(...request: Request): Call<T> {
     return callOf(this.respond<T>(request, completed));
   }
 
-  /** A call that answers nothing. */
+  /** A call without a result. */
   nothing(...request: Request): Call<void> {
     return callOf(this.respond(request, () => {}));
   }
 
-  /** A call whose answer is a list in one piece. */
+  /** A call whose response is a list in one piece. */
   items<T>(...request: Request): Call<readonly T[]> {
     return callOf(this.respond<readonly T[]>(request, itemsOf));
   }
 
-  /** A call whose answer is one value. */
+  /** A call whose response is one value. */
   value<T>(...request: Request): Call<T> {
     return callOf(this.respond<T>(request, (message) => completed(fieldOf(message, "value"))));
   }
@@ -79,7 +79,7 @@ export class Calls {
     return listOf(load({}));
   }
 
-  /** Makes a call. `read` takes what the caller gets from the answer. */
+  /** Makes a call. `read` takes what the caller gets from the response. */
   protected async respond<T>(
     [method, effect, shape, input = {}, options = {}, special = "", isPatch = false]: Request,
     read: (message: unknown, shape: Shape | undefined) => T,
@@ -100,7 +100,7 @@ export class Calls {
         const outcome = await this.#attempt(method, message, headers, attempt, deadline);
         if (!(outcome instanceof AttemptError)) return completed(outcome);
         const { failure } = outcome;
-        // An earlier attempt has deleted it, and its answer was lost.
+        // An earlier attempt has deleted it, and its response was lost.
         if (effect === "delete" && mayHaveRun && failure.code === "not_found")
           return completed({ message: {}, headers: {} });
         // Requests are counted before they run.

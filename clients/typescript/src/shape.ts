@@ -1,5 +1,5 @@
 /**
- * What completes an answer. JSON of protobuf leaves out what is empty, and has times, bytes and 64-bit numbers as texts.
+ * What completes a response. JSON of protobuf leaves out what is empty, and has times, bytes and 64-bit numbers as texts.
  * Names are separated by blanks, which is the smallest form.
  */
 export interface Shape {
@@ -18,7 +18,7 @@ export interface Shape {
   readonly each?: Shape;
 }
 
-/** Completes an answer in place, and vouches for its type: the generated method that names both keeps them in step. */
+/** Completes a response in place, and vouches for its type: the generated method that names both keeps them in step. */
 export function assertComplete<T>(response: unknown, shape: Shape | undefined): asserts response is T {
   if (shape) complete(response, shape);
 }

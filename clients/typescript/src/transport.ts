@@ -1,6 +1,6 @@
 import type { EncodedObject } from "./encode.js";
 
-/** The end of a call before its answer, by its timeout or its caller. */
+/** The end of a call before its response, by its timeout or its caller. */
 export interface CallEnd {
   /** Undefined while the call may go on. */
   readonly ended: "timeout" | "canceled" | undefined;
@@ -19,7 +19,7 @@ export interface Attempt {
   readonly message: EncodedObject;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the attempt even if the server never answers. */
+  /** Ends the attempt even if the server never responds. */
   readonly end: CallEnd;
   /** The rest of the call's time, which the server receives; Infinity if the call has no limit. */
   readonly timeoutMs: number;

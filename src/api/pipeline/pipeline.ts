@@ -25,7 +25,7 @@ export interface MethodResponse {
   readonly headers: ResponseHeaders;
   /** 202 instead of the method's own status. */
   readonly accepted: boolean;
-  /** REST answers with this instead of the message. */
+  /** REST responds with this instead of the message. */
   readonly verbatim: VerbatimResponse | undefined;
   /** The message without what may not be kept. */
   lasting(): Message;
@@ -50,7 +50,7 @@ export interface PipelineParts extends AdmissionParts {
   readonly visits: Pick<Visits, "setCookie">;
 }
 
-/** Says that an answer is that of an earlier request with the same idempotency key. */
+/** Says that a response is that of an earlier request with the same idempotency key. */
 const REPLAYED = ["bt-idempotency-replayed", "true"] as const;
 
 /** How often a request authorizes again because the tenant's rights changed under it. */

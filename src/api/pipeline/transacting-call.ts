@@ -20,7 +20,7 @@ export interface CallParts {
   readonly reply: Reply & {
     readonly isAccepted: boolean;
     keepAs(message: () => Message): void;
-    /** The answer is that of an earlier request. */
+    /** The response is that of an earlier request. */
     replayed(): void;
   };
   /** The request's idempotency state, returned once: the taker looks up the result of an earlier request. */
@@ -211,7 +211,7 @@ type OnceResult<Output extends DescMessage> =
   | { readonly kind: "shown"; readonly message: MessageShape<Output> }
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
 
-/** Carries a request out and stores what is kept of its answer, unless an earlier request with the key was answered. */
+/** Carries a request out and stores what is kept of its response, unless an earlier request with the key was answered. */
 async function runOnce<Output extends DescMessage, T, Tx extends Transaction>(
   output: Output,
   { reply }: CallParts,

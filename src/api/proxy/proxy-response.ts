@@ -5,7 +5,7 @@ import type { ProxyResponse } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 
-/** The destination's own status; absent if it was not called or did not answer. */
+/** The destination's own status; absent if it was not called or did not respond. */
 export const DESTINATION_STATUS = "BT-PROXY-DESTINATION-STATUS";
 
 /**
@@ -17,7 +17,7 @@ const OURS = new Set([DESTINATION_STATUS.toLowerCase(), "bt-trace-id"]);
 const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /**
- * Checks that an answer can be sent before any of it is passed on, because a destination controls its content.
+ * Checks that a response can be sent before any of it is passed on, because a destination controls its content.
  * @throws {DestinationFailed}
  */
 export function requireSendable({ status, headers, destinationStatus }: ProxyResponse): void {
@@ -25,13 +25,13 @@ export function requireSendable({ status, headers, destinationStatus }: ProxyRes
     if (status < 200) throw new Error("no final status");
     for (const [name, value] of headers) validateHeaderValue(name, value);
   } catch {
-    const fault = new Fault("destination_unreachable", "The destination's answer is not valid HTTP.");
+    const fault = new Fault("destination_unreachable", "The destination's response is not valid HTTP.");
     throw new DestinationFailed(fault, destinationStatus);
   }
 }
 
 /**
- * Sends the head of an answer: our headers, and the destination's without those that act on the vault's origin
+ * Sends the head of a response: our headers, and the destination's without those that act on the vault's origin
  * (origin-headers.ts; for browsers also `Set-Cookie`). A header of the destination replaces ours of the same name.
  */
 export function writeHead(response: ServerResponse, returned: ProxyResponse, request: IncomingMessage): void {
@@ -59,7 +59,7 @@ export function writeHead(response: ServerResponse, returned: ProxyResponse, req
 }
 
 /**
- * A cacheable answer varies by its requester: content that a script fetched must not be shown to a browser that opens
+ * A cacheable response varies by its requester: content that a script fetched must not be shown to a browser that opens
  * the same address as a page.
  */
 function addVary(response: ServerResponse, theirs: GroupedHeaders): void {
@@ -74,7 +74,7 @@ function addVary(response: ServerResponse, theirs: GroupedHeaders): void {
 
 const EXPOSED = "access-control-expose-headers";
 
-/** Pages that may read the answer may also read the headers that the destination names. */
+/** Pages that may read the response may also read the headers that the destination names. */
 function exposeHeaders(response: ServerResponse, headers: readonly HeaderPair[]): void {
   const named = headers.filter(([name]) => name.toLowerCase() === EXPOSED).map(([, value]) => value);
   if (named.length > 0) response.setHeader(EXPOSED, [response.getHeader(EXPOSED), ...named].join(", "));

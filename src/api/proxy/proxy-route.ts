@@ -30,7 +30,7 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 export type ProxyRoute = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Serves /proxy and all paths below. Written by hand, because requests and answers pass in any form: a router would
+ * Serves /proxy and all paths below. Written by hand, because requests and responses pass in any form: a router would
  * refuse paths that it cannot decode, and invalid content types.
  * @param begin runs first for every request: counts it, and returns its path template for the metrics.
  */
@@ -56,7 +56,7 @@ export function isProxied(request: IncomingMessage): boolean {
 
 /** The part after /proxy in the path of a proxied request. */
 function pathTaken(request: IncomingMessage): string | undefined {
-  // Preflights have the same answer on all paths.
+  // Preflights have the same response on all paths.
   return request.method === "OPTIONS" ? undefined : pathBelow(pathOf(request));
 }
 
@@ -96,7 +96,7 @@ async function serve(
     writeHead(response, returned, request);
     if (!Buffer.isBuffer(returned.body)) await pipeBody(returned.body, response, gone.signal);
     else if (!gone.signal.aborted) response.write(returned.body);
-    // The destination stopped reading the request early. A client that is still sending may lose the answer to a reset.
+    // The destination stopped reading the request early. A client that is still sending may lose the response to a reset.
     if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
     response.end();
     await leaveReusable(request, body);
@@ -121,7 +121,7 @@ async function sendError(
   response: ServerResponse,
   { status, body, destinationStatus, fault }: ReturnType<typeof errorOf>,
 ): Promise<void> {
-  // A client that is still sending may otherwise see the connection reset instead of the answer.
+  // A client that is still sending may otherwise see the connection reset instead of the response.
   const isAllRead = await dropUnreadBody(request);
   if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
   if (fault?.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
@@ -131,9 +131,9 @@ async function sendError(
   response.end(text);
 }
 
-/** Marks an answer as incomplete: over HTTP/2 a stream destroyed without an error looks complete. */
+/** Marks a response as incomplete: over HTTP/2 a stream destroyed without an error looks complete. */
 function breakOff(response: ServerResponse, { httpVersionMajor }: IncomingMessage): void {
-  response.destroy(httpVersionMajor === 1 ? undefined : new Error("The answer could not be given to its end."));
+  response.destroy(httpVersionMajor === 1 ? undefined : new Error("The response could not be given to its end."));
 }
 
 /** A connection with an unread request cannot serve another. */

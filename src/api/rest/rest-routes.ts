@@ -130,7 +130,7 @@ async function encoded(text: string): Promise<Buffer> {
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * Sends the answer of tenants' code: text unchanged, anything else as JSON. The code's headers replace ours, except for
+ * Sends the response of tenants' code: text unchanged, anything else as JSON. The code's headers replace ours, except for
  * the trace id and those that act on the vault's origin.
  */
 function sendVerbatim(

@@ -32,7 +32,7 @@ const FRAME_HEADERS = {
   "cross-origin-resource-policy": "cross-origin",
   "cross-origin-embedder-policy": "require-corp",
   "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
-  // The answer depends on the allowed origins, which may change.
+  // The response depends on the allowed origins, which may change.
   "cache-control": "private, max-age=30",
 } as const;
 

@@ -50,7 +50,7 @@ export interface PageRoute {
   readonly route: string;
 }
 
-/** Answers with the page from `work`, or with an error page. */
+/** Responds with the page from `work`, or with an error page. */
 export async function respondWithPage(
   { observe, rpc, route }: PageRoute,
   request: FastifyRequest,

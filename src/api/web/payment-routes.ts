@@ -118,7 +118,7 @@ function showChallenge(session: ThreeDSSession | undefined): PageContent {
   const isOpen = session.authentication?.status === "challenge";
   const body = isOpen
     ? `<p>Your bank asks whether it is you who wants to pay.</p>\n${choices()}`
-    : "<p>Your bank has noted your answer. You can close this page.</p>";
+    : "<p>Your bank has noted your response. You can close this page.</p>";
   return { status: 200, title: "Card simulator", body };
 }
 

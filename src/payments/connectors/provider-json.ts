@@ -6,7 +6,7 @@ import type { ProviderCodes, Unknown } from "../outcome.js";
 import type { ProviderCall, ProviderReply } from "../provider-http.js";
 import { parseObject } from "./read-json.js";
 
-/** A service's answer, as far as it is trustworthy. */
+/** A service's response, as far as it is trustworthy. */
 export type JsonReply =
   /** Any 2xx with a JSON object, or any 4xx. The body is empty if the service sent no JSON. */
   | {

@@ -11,7 +11,7 @@ export type Verdict =
   | { readonly kind: "frictionless" }
   | { readonly kind: "setup_error" };
 
-/** The fault in the answer of an authorization. */
+/** The fault in the response of an authorization. */
 export type ResponseFault = "none" | "lost" | "request_lost" | "status_500" | "malformed" | "late";
 
 /** The end of an operation after the authorization. */

@@ -28,7 +28,7 @@ export type SendWebhook = (tenantId: TenantId, change: Change) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).
- * Its payments are in the database, and answers can be lost, to exercise everything that follows a loss.
+ * Its payments are in the database, and responses can be lost, to exercise everything that follows a loss.
  */
 export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
@@ -142,7 +142,7 @@ export class Simulator implements Connector {
   }
 
   /**
-   * An operation after the authorization. If the payment already has an entry under its key, that entry is the answer.
+   * An operation after the authorization. If the payment already has an entry under its key, that entry is the response.
    */
   async #follow(
     context: ConnectorContext,

@@ -14,7 +14,7 @@ export interface NodeResult<Result> {
 export async function askNodes<Result>(sql: Sql, query: string): Promise<readonly NodeResult<Result>[]> {
   return sql<NodeResult<Result>[]>`
     select a.nodeid as id, coalesce(n.nodename || ':' || n.nodeport, 'coordinator') as address,
-      case when a.success then a.result::json end as answer
+      case when a.success then a.result::json end as result
     from run_command_on_all_nodes(${query}, give_warning_for_connection_errors => true) a
     left join pg_dist_node n on n.nodeid = a.nodeid
     order by n.groupid, n.nodeid`;

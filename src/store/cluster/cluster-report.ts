@@ -6,7 +6,7 @@ import { findLoginProblems, NODE_ROLES } from "./node-roles.js";
 import { isDistributed, listPlacements, type TablePlacement } from "./table-placements.js";
 
 export interface NodeReport extends ClusterNode {
-  /** Undefined if the node does not answer. */
+  /** Undefined if the node does not respond. */
   readonly version: string | undefined;
   readonly bytes: number;
   readonly shards: number;
@@ -116,7 +116,7 @@ function sumTables(nodes: readonly NodeFacts[]): readonly TableUse[] {
 function problemsOfNodes({ version }: Cluster, nodes: readonly NodeReport[]): string[] {
   const problems = nodes.flatMap((node) => {
     if (!node.isActive) return [`The node ${node.address} is disabled.`];
-    if (node.version === undefined) return [`The node ${node.address} does not answer.`];
+    if (node.version === undefined) return [`The node ${node.address} does not respond.`];
     if (node.version === version) return [];
     return [`The node ${node.address} runs Citus ${node.version}, the coordinator ${version}.`];
   });

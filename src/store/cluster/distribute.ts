@@ -127,7 +127,7 @@ function requireSame(table: string, before: number | undefined, after: number | 
   throw new Error(`${table} had ${before} rows and has ${after} after its distribution, which was rolled back`);
 }
 
-/** A table gets shards on every node, so every node must answer. */
+/** A table gets shards on every node, so every node must respond. */
 async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
   if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
     throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
@@ -138,7 +138,7 @@ async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
   const silent = nodes.filter(({ id, isActive }) => isActive && !reachable.has(id)).map(({ address }) => address);
   if (silent.length === 0) return;
   throw new DatabaseSetupError(
-    `Nodes of the cluster do not let the coordinator in, or do not answer: ${silent.join(", ")}. Start them or correct their pg_hba.conf, then run this again.`,
+    `Nodes of the cluster do not let the coordinator in, or do not respond: ${silent.join(", ")}. Start them or correct their pg_hba.conf, then run this again.`,
   );
 }
 

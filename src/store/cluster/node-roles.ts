@@ -48,7 +48,7 @@ function makeRole(name: string): string {
   return `do $$ begin if to_regrole(''${name}'') is null then ${make}; end if; end $$`;
 }
 
-/** The reasons, for the operator, why the roles cannot be used on nodes that answer. */
+/** The reasons, for the operator, why the roles cannot be used on nodes that respond. */
 export async function findLoginProblems(address: DatabaseAddress, owner: Sql): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const { address: node, roles } of await rolesOnNodes(owner)) {
@@ -89,7 +89,7 @@ async function rolesOnNodes(sql: Sql): Promise<readonly { readonly address: stri
   return results.flatMap(({ address, result }) => (result ? [{ address, roles: result }] : []));
 }
 
-/** Nodes that answer the owner but not this role. */
+/** Nodes that let the owner in but not this role. */
 async function nodesThatRefuse(address: DatabaseAddress, role: DatabaseRole): Promise<readonly string[]> {
   const [asOwner, asRole] = [
     connect(address, { connections: 1, statementTimeout: 10_000 }),

@@ -83,7 +83,7 @@ export function classifyFailure(error: unknown): DatabaseFailure {
 
 const RESOURCE_CLASSES = new Set(["28", "53", "55", "58"]);
 
-/** Whether the error is PostgreSQL's answer, to either of our clients. */
+/** Whether PostgreSQL reported the error, to either of our clients. */
 function isReported(error: unknown): error is DatabaseError | postgres.PostgresError {
   return error instanceof DatabaseError || error instanceof postgres.PostgresError;
 }
@@ -164,8 +164,8 @@ export function toStoreError(error: unknown, table?: string): Error {
 }
 
 /**
- * The driver attaches the statement and its parameters to every error at a statement, even one in our own reading of an
- * answer.
+ * The driver attaches the statement and its parameters to every error at a statement, even one in our own reading of a
+ * result.
  */
 function isOfDriver(error: unknown): boolean {
   return isReported(error) || (error instanceof Error && "parameters" in error);

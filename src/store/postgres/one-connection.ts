@@ -44,9 +44,9 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   const drop = (): Promise<void> => {
     isLost = true;
     opening.abort(new ConnectionLost());
-    // If an answer arrived before the client has ended, the waiting queries would be neither sent nor rejected.
+    // If a response arrived before the client has ended, the waiting queries would be neither sent nor rejected.
     socket?.pause();
-    // The client leaves its socket open if the server does not answer.
+    // The client leaves its socket open if the server does not respond.
     ended ??= sql
       .end({ timeout: 0 })
       .catch(() => {})
@@ -83,7 +83,7 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
     },
     drop: () => void drop(),
     async end(seconds) {
-      // The client itself waits for less, and drops queries that it has accepted but not sent, without an answer.
+      // The client itself waits for less, and drops queries that it has accepted but not sent, without a response.
       if (socket && !isLost) await lastResult(sql, seconds);
       await drop();
     },

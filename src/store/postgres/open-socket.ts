@@ -53,7 +53,7 @@ export async function openSocket(
   }
 }
 
-/** @throws {TlsRefused} if the server closes the connection instead of answering. */
+/** @throws {TlsRefused} if the server closes the connection instead of responding. */
 async function agreesToTls(socket: Socket): Promise<boolean> {
   socket.write(SSL_REQUEST);
   const ended = new AbortController();
@@ -61,8 +61,8 @@ async function agreesToTls(socket: Socket): Promise<boolean> {
   socket.once("close", refuse);
   try {
     const [reply] = await once(socket, "data", { signal: ended.signal });
-    // Bytes after the answer come from an attacker between us and the server (CVE-2021-23222).
-    if (reply.length !== 1) throw new TlsRefused("the server sent more than an answer when it was asked for TLS");
+    // Bytes after the response come from an attacker between us and the server (CVE-2021-23222).
+    if (reply.length !== 1) throw new TlsRefused("the server sent more than a response when it was asked for TLS");
     return reply[0] === YES;
   } catch (error) {
     throw ended.signal.aborted ? ended.signal.reason : error;

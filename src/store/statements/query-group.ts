@@ -57,7 +57,7 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
     const rows = this.#executions.map((execution) => execution.rows);
     this.#outputs = this.#definition.outputs(rows, this.#inputs);
     if (this.#outputs.length !== this.#items.length && this.#items.some(({ deliver }) => deliver)) {
-      throw new Error(`a statement on ${table} answered ${this.#outputs.length} of ${this.#items.length} inputs`);
+      throw new Error(`a statement on ${table} returned ${this.#outputs.length} of ${this.#items.length} inputs`);
     }
   }
 

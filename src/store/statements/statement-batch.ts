@@ -69,8 +69,8 @@ export class StatementBatch {
   }
 
   /**
-   * Passes the answers on, after the whole step has succeeded.
-   * @throws if an answer is malformed.
+   * Passes the results on, after the whole step has succeeded.
+   * @throws if a result is malformed.
    */
   deliver(): void {
     for (const group of this.#groups) group.read();

@@ -28,17 +28,17 @@ export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
   readonly kind: "read" | "write";
   /** The queries for all inputs of a step. `at` is the transaction's time. */
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
-  /** Returns the answers in the order of the inputs, from the rows of each query. */
+  /** Returns the results in the order of the inputs, from the rows of each query. */
   outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
-/** A statement whose answer is not used. */
+/** A statement whose result is not used. */
 export interface WriteDefinition<Input> extends Shared<Input> {
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }
 
 /**
- * A statement with an answer for each input. For one row or a list of rows use row-statements.ts. A statement of a frequent
+ * A statement with a result for each input. For one row or a list of rows use row-statements.ts. A statement of a frequent
  * call is bound (bound-statement.ts): its text is made once, and the inputs of several requests share an execution.
  */
 export function defineStatement<Input, Output, Row>(
@@ -59,7 +59,7 @@ export function defineStatement<Input, Output, Row>(
   };
 }
 
-/** A statement without an answer. It runs with the next step or the commit. */
+/** A statement without a result. It runs with the next step or the commit. */
 export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
   return defineStatement<Input, never, unknown>({
     kind: "write",

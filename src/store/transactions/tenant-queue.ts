@@ -78,7 +78,7 @@ export class TenantQueue {
     return now < this.#stalledUntil;
   }
 
-  /** Records the end of a transaction. A lock that is not granted in time is an answer: other rows are free. */
+  /** Records the end of a transaction. A lock that is not granted in time is a response: other rows are free. */
   ended(result: TransactionResult, startedAt: number, now: number): void {
     if (result.kind === "committed") this.#stalledUntil = 0;
     else if (isWithoutResponse(result) && now - startedAt >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;

@@ -32,7 +32,7 @@ export class LeaveGuard {
     else go();
   }
 
-  /** What the person answers. */
+  /** What the person decides. */
   readonly decide = (doesLeave: boolean): void => {
     const go = this.#waiting;
     this.#wait(undefined);

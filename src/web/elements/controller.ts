@@ -8,7 +8,7 @@ import { pairWithFields } from "./pairing.js";
 import { BodyRefused, elementsIn, fill, type Json, shownResponse } from "./request-body.js";
 import { CallFailed, callVault } from "./vault-api.js";
 
-/** How long a field may take to hand over its value: it answers at once, unless its page was just removed. */
+/** How long a field may take to hand over its value: it responds at once, unless its page was just removed. */
 const FIELD_TIMEOUT_MS = 5_000;
 /** The order in which the focus moves on. */
 const ORDER = ["cardNumber", "cardExpirationDate", "cardVerificationCode"];

@@ -79,7 +79,7 @@ function hasElement(value: unknown): boolean {
   return "$element" in value || Object.values(value).some(hasElement);
 }
 
-/** What the page gets of an answer: ids, and tokens without their data. */
+/** What the page gets of a response: ids, and tokens without their data. */
 export function shownResponse(body: unknown, response: Json): Json {
   if (typeof body !== "object" || body === null || "$element" in body)
     return typeof response === "string" ? response : null;

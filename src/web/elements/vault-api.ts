@@ -58,7 +58,7 @@ function errorOf(response: Response, content: unknown): CallError {
   ]);
   return {
     code: textIn(code) ?? "failed",
-    message: textIn(detail) ?? `The vault answered ${response.status}.`,
+    message: textIn(detail) ?? `The vault returned ${response.status}.`,
     status: response.status,
     ...(problems.length > 0 ? { errors: Object.fromEntries(problems) } : {}),
     ...(traceId === null ? {} : { traceId }),

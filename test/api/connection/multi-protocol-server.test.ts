@@ -47,7 +47,7 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
     return { stream, ended: once(stream, "close").then(() => ({ ...seen, code: stream.rstCode })) };
   }
 
-  it("gets its complete answer and is then closed; its connection still serves other requests", async () => {
+  it("gets its complete response and is then closed; its connection still serves other requests", async () => {
     const body = "x".repeat(300_000);
     await listen((request, response) => {
       request.pause();

@@ -18,7 +18,7 @@ describe("a forwarded body", () => {
     const address = server.address();
     const asked = get({ port: typeof address === "object" && address ? address.port : 0, host: "127.0.0.1" });
     incoming = once(asked, "response").then(([message]) => message);
-    // A test may end before there is an answer.
+    // A test may end before there is a response.
     asked.on("error", () => {});
     incoming.catch(() => {});
     [, response] = await once(server, "request");

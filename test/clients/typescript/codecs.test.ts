@@ -112,7 +112,7 @@ describe("the codec of messages", () => {
     );
   });
 
-  it("reads bytes that are no message as a bad answer, and nothing else", () => {
+  it("reads bytes that are no message as a bad response, and nothing else", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const failure = refusalOf(() => decodeMessage("TokenService/GetToken", bytes));

@@ -11,9 +11,9 @@ import { type Gate, http1, http2, silent } from "./support/gates.js";
 /** The states in which a call can end: the server never continues from that step. */
 const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>])[] = [
   ["while it connects", "grpc", silent],
-  ["while it waits for the answer", "grpc", () => http2(() => {})],
+  ["while it waits for the response", "grpc", () => http2(() => {})],
   [
-    "within the answer",
+    "within the response",
     "grpc",
     () =>
       http2((stream) => {
@@ -21,9 +21,9 @@ const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>
         stream.write(Buffer.from([0, 0, 0, 0, 9, 1]));
       }),
   ],
-  ["while it waits for the answer", "connect", () => http1(() => {})],
+  ["while it waits for the response", "connect", () => http1(() => {})],
   [
-    "within the answer",
+    "within the response",
     "connect",
     () =>
       http1((_, response) => {
@@ -198,7 +198,7 @@ describe.each(STREAMS)("a client that closes over %s", (transport, start) => {
   });
 });
 
-/** Servers whose answers the test sends. */
+/** Servers whose responses the test sends. */
 const HELD = [
   [
     "grpc",

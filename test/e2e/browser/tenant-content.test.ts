@@ -5,7 +5,7 @@ import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, httpResponse, startDestination } from "../proxy/support/destination.js";
 import { code, makeProxy } from "../proxy/support/proxies.js";
 
-/** Headers with which an answer would act on the vault's origin. */
+/** Headers with which a response would act on the vault's origin. */
 const ORIGIN_WIDE = {
   "Service-Worker-Allowed": "/",
   "Clear-Site-Data": '"*"',
@@ -75,7 +75,7 @@ beforeAll(async () => {
   const thrown = `const { CustomHttpResponseError } = require("@basis-theory/basis-theory-reactor-formulas-sdk-js");
     module.exports = async () => { throw new CustomHttpResponseError({
       status: 200, headers: ${JSON.stringify(ALL)}, body: ${JSON.stringify(PAGE)} }); };`;
-  const made = await tenant.manage("POST", "/reactors", { body: { name: "Own answer", code: thrown } });
+  const made = await tenant.manage("POST", "/reactors", { body: { name: "Own response", code: thrown } });
   reactorId = made.body.id;
   const started = await call("POST", `/reactors/${reactorId}/react-async`, {});
   requestId = String(Object(await started.json()).asyncReactorRequestId);
@@ -151,7 +151,7 @@ function expectSandboxed(headers: Headers): void {
   }
 }
 
-describe("a proxied answer", () => {
+describe("a proxied response", () => {
   it("varies by the purpose that a browser states, if caches may keep it", async () => {
     const { headers } = await call("GET", "/proxy/x", { "BT-PROXY-URL": destination.url });
     expect(headers.get("vary")).toBe("Accept, Sec-Fetch-Dest, Sec-Fetch-Site");

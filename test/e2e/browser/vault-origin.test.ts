@@ -187,7 +187,7 @@ describe("a script on a page of the vault's origin", () => {
         const later = await context.newPage();
         await later.goto(`${url}/docs`);
         expect(await later.evaluate("navigator.serviceWorker.controller")).toBeNull();
-        expect(await later.evaluate("fetch('/healthz').then((answer) => answer.text())")).toContain("ok");
+        expect(await later.evaluate("fetch('/healthz').then((response) => response.text())")).toContain("ok");
       },
       PAST_OUR_POLICY,
     );

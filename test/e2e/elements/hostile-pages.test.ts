@@ -174,7 +174,7 @@ describe("a hostile page", () => {
     await page.close();
   });
 
-  /** Opens a controller of its own, and has it tokenize the shop's field. Resolves to the controller's answer. */
+  /** Opens a controller of its own, and has it tokenize the shop's field. Resolves to the controller's response. */
   const ownController = (framed: string, key: string, nonce = "own") => `new Promise((resolve) => {
     const [theirs] = document.querySelector("iframe").src.split("#")[1].split(".");
     const nonce = ${JSON.stringify(nonce)} === "own" ? theirs : ${JSON.stringify(nonce)};

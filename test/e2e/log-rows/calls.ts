@@ -100,7 +100,7 @@ const onThreeDSSession =
 
 async function succeed(response: Promise<RestResponse>): Promise<RestResponse> {
   const { status, body } = await response;
-  if (status >= 300) throw new Error(`what comes before was answered with ${status}: ${JSON.stringify(body)}`);
+  if (status >= 300) throw new Error(`what comes before got ${status}: ${JSON.stringify(body)}`);
   return response;
 }
 

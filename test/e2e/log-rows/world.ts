@@ -75,7 +75,7 @@ export async function newWorld(): Promise<World> {
   const made: World["made"] = async (client, path, body) => {
     const response = await client("POST", path, body === undefined ? {} : { body });
     if (response.status >= 300)
-      throw new Error(`POST ${path} answered ${response.status}: ${JSON.stringify(response.body)}`);
+      throw new Error(`POST ${path} returned ${response.status}: ${JSON.stringify(response.body)}`);
     return remember({ id: String(response.body.id) }).id;
   };
   const card = () => made(backEnd, "/tokens", { type: "card", data: CARD });

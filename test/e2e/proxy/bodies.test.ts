@@ -54,7 +54,7 @@ describe("references in the body of a proxied request", () => {
     if (whole) outgoing.end(whole);
     else Readable.from(body).pipe(outgoing);
     const [response]: IncomingMessage[] = await responding;
-    if (!response) throw new Error("there is no answer");
+    if (!response) throw new Error("there is no response");
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk);
     const said = Buffer.concat(chunks).toString();

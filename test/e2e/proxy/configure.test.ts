@@ -128,7 +128,7 @@ describe("pre-configured proxies", () => {
   const json = (value: unknown, location = "$.a") => ({ type: "append_json", options: { value, location } });
   const tokenize = (identifier: string, token: object) => ({ type: "tokenize", options: { identifier, token } });
   const OTHER_FORM =
-    "must use {{ request.<field> }} on requests, {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
+    "must use {{ request.<field> }} on requests, {{ res.<field> }} on responses, or {{ transform_identifier: '<identifier>' }} of an earlier step";
   const UNKNOWN_STEP = "must name a tokenize step before this one by its identifier";
 
   it.each<[string, object, string, string]>([
@@ -169,13 +169,13 @@ describe("pre-configured proxies", () => {
       "must be a valid expression: a {{ is not closed by }} (character 1)",
     ],
     [
-      "the answer in a request",
+      "the response in a request",
       { request_transform: header("{{ res.a }}") },
       "request_transform.options.value",
       `${OTHER_FORM} (character 3)`,
     ],
     [
-      "the request in an answer",
+      "the request in a response",
       { response_transform: header("{{ request.a }}") },
       "response_transform.options.value",
       `${OTHER_FORM} (character 3)`,

@@ -29,7 +29,7 @@ describe("a proxied request as a method", () => {
   const text = (words: string) => new TextEncoder().encode(words);
 
   it.each(RPC_PROTOCOLS)("is sent and answered over %s", async (protocol) => {
-    reply = httpResponse("404 Not Here", ["Content-Type: text/own", "X-Own: a", "X-Own: b"], "the answer");
+    reply = httpResponse("404 Not Here", ["Content-Type: text/own", "X-Own: a", "X-Own: b"], "the response");
     const got = await client(protocol).invokeProxy({
       target: through(proxy.key),
       ...{ method: "PUT", path: "/a%20b/", query: "?x=1&y" },
@@ -46,7 +46,7 @@ describe("a proxied request as a method", () => {
     ]);
     expect(destination.last().body.toString()).toBe("of the token!");
     expect([got.status, got.destinationStatus, got.body?.contentType]).toEqual([404, 404, "text/own"]);
-    expect(new TextDecoder().decode(got.body?.data)).toBe("the answer");
+    expect(new TextDecoder().decode(got.body?.data)).toBe("the response");
     expect(got.headers.filter(({ name }) => name === "X-Own").map(({ value }) => value)).toEqual(["a", "b"]);
   });
 
@@ -124,7 +124,7 @@ describe("a proxied request as a method", () => {
     });
   });
 
-  it("returns answers of up to 5 MB in its one message", async () => {
+  it("returns responses of up to 5 MB in its one message", async () => {
     reply = httpResponse("200 OK", [], Buffer.alloc(5 * 1024 * 1024));
     const got = await client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET" });
     expect(got.body?.data).toHaveLength(5 * 1024 * 1024);

@@ -18,7 +18,7 @@ import { rawCall } from "./support/raw-call.js";
 
 const STATUS = "bt-proxy-destination-status";
 
-describe("the answer of a destination", () => {
+describe("the response of a destination", () => {
   let tenant: TestTenant;
   let key: string;
   let destination: Destination;
@@ -136,8 +136,8 @@ describe("the answer of a destination", () => {
 
   it.each<[string, Reply]>([
     ["garbage", "these are no headers\r\n\r\n"],
-    ["a reset before it answers", (socket) => void socket.resetAndDestroy()],
-    ["an end before it answers", (socket) => void socket.end()],
+    ["a reset before it responds", (socket) => void socket.resetAndDestroy()],
+    ["an end before it responds", (socket) => void socket.end()],
     ["half of its headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-")],
     ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
     ["an invalid status", "HTTP/1.1 20 OK\r\n\r\n"],
@@ -213,7 +213,7 @@ describe("the answer of a destination", () => {
     server.close();
   });
 
-  it("is cancelled when its caller disconnects, before and during the answer", async () => {
+  it("is cancelled when its caller disconnects, before and during the response", async () => {
     for (const start of ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun"]) {
       destination = await startDestination(
         (socket: { write(text: string): unknown }) => void (start && socket.write(start)),

@@ -64,7 +64,7 @@ describe("bodies that are not inspected", () => {
       if (method === "POST") await pipeline(Readable.from(pieces()), outgoing);
       else outgoing.end();
       const [response]: IncomingMessage[] = await responding;
-      if (!response) throw new Error("no answer");
+      if (!response) throw new Error("no response");
       return { result: await use(response), growth: most - before };
     } finally {
       clearInterval(watch);

@@ -151,7 +151,7 @@ describe("transforms", () => {
       expect(received.headers.has(STATUS)).toBe(false);
     });
 
-    it("answer in place of the destination, verbatim", async () => {
+    it("respond in place of the destination, verbatim", async () => {
       const custom =
         code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
         throw new CustomHttpResponseError({ status: 418, headers: { "X-Tea": "pot" }, body: { short: "stout" } });`);
@@ -296,7 +296,7 @@ describe("transforms", () => {
       ]);
     });
 
-    it("are a 502 with the destination's status if its answer ends early", async () => {
+    it("are a 502 with the destination's status if its response ends early", async () => {
       await using cut = await startDestination(
         (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
       );
@@ -309,7 +309,7 @@ describe("transforms", () => {
       const received = await through({ response_transform: code(`return { ${SAME} }`) }, { bytes });
       expect(received.body.proxy_error).toMatchObject({
         ...{ status: 502, code: "destination_unreachable" },
-        detail: "The destination's answer has more than the 5242880 bytes that a response transform takes.",
+        detail: "The destination's response has more than the 5242880 bytes that a response transform takes.",
       });
     });
 
@@ -328,7 +328,7 @@ describe("transforms", () => {
       expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     });
 
-    it("answer in place of the destination, verbatim, and its status is still reported", async () => {
+    it("respond in place of the destination, verbatim, and its status is still reported", async () => {
       const custom =
         code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
         throw new CustomHttpResponseError({ status: 299, headers: { "Content-Type": "text/own" }, body: "own words" });`);

@@ -130,7 +130,7 @@ describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
   });
 
   test.each(INTENTS)(
-    "without any answer for a day it fails; a buyer who returns then is not charged (%s)",
+    "without any response for a day it fails; a buyer who returns then is not charged (%s)",
     async (intent) => {
       await using bench = await open();
       const service = standingIn(bench);
@@ -152,7 +152,7 @@ describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
   );
 });
 
-test("without any answer it is looked up ever less often, and fails after a day", async () => {
+test("without any response it is looked up ever less often, and fails after a day", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -170,7 +170,7 @@ test("without any answer it is looked up ever less often, and fails after a day"
   expect(looks).toBeLessThan(30);
 });
 
-test("a cancellation whose answer is lost is found to have been done", async () => {
+test("a cancellation whose response is lost is found to have been done", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -182,7 +182,7 @@ test("a cancellation whose answer is lost is found to have been done", async () 
   expect(bench.ledger.movements).toEqual([]);
 });
 
-test("stripe gets another key each time, because it repeats its first answer to one", async () => {
+test("stripe gets another key each time, because it repeats its first response to one", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");

@@ -41,10 +41,10 @@ const TROUBLES: readonly Trouble[] = [
   met({ response: 500, acted: true }, { response: "garbage", acted: true }),
   met(lost, busy, busy, busy),
   met(busy, busy, busy),
-  trouble({ name: "webhooks before the answer", faults: [{ response: 500, acted: true }], webhooks: "first" }),
+  trouble({ name: "webhooks before the response", faults: [{ response: 500, acted: true }], webhooks: "first" }),
   trouble({ name: "killed before the call", lives: "until the request is written down" }),
-  trouble({ name: "killed after the call", lives: "until the service has answered" }),
-  trouble({ name: "killed after the call, told first", lives: "until the service has answered", webhooks: "first" }),
+  trouble({ name: "killed after the call", lives: "until the service has responded" }),
+  trouble({ name: "killed after the call, told first", lives: "until the service has responded", webhooks: "first" }),
 ];
 
 const STEPS = ["authorize", "sale", "capture", "void", "refund"] as const;
@@ -103,7 +103,7 @@ describe("while a request is sent again", () => {
   });
 });
 
-describe("a lost answer is found, whatever happens to the look-ups", () => {
+describe("a lost response is found, whatever happens to the look-ups", () => {
   test.concurrent.each(ASKED)("%s", async (_name, step, fault, open) => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);

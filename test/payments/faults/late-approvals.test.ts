@@ -36,7 +36,7 @@ describe.each(SERVICES)("%s", (_name, open) => {
       expect((await till.read(id)).status).toBe("processing");
 
       ahead = DAY_MS + 60_000;
-      // No answer arrives until we time out: look-ups are a kind of their own, or look like all other requests.
+      // No response arrives until we time out: look-ups are a kind of their own, or look like all other requests.
       for (const kind of ["look up", "authorize"] as const) service.fail(kind, { response: 500, acted: false });
       const given = await till.sync(id);
       expect(given).toMatchObject({ status: "authorization_failed", errorCode: "service_network_error" });

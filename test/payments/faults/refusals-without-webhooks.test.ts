@@ -47,7 +47,7 @@ test("a capture that is declined after it was accepted is reported, and does not
     expect(bench.ledger.total(reconciliationIdOf(payment), "capture")).toBe(500);
   }));
 
-test("a capture whose answer was lost as well is reported as declined", () =>
+test("a capture whose response was lost as well is reported as declined", () =>
   withCheckout(async (till, bench) => {
     const id = await till.pay("authorize");
     bench.standIn.declines.add("Capture");

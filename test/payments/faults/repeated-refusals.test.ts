@@ -31,7 +31,7 @@ test("a refusal of the first capture, repeated while the second is in flight, al
   expect(await till.deliver(refusal)).toBe("receipt");
   expect((await till.read(id)).status).toBe("authorization_succeeded");
 
-  // The second is done, and its answer lost.
+  // The second is done, and its response lost.
   service.fail("capture", { response: "reset", acted: true });
   await till.follow(id, "capture");
   expect(await till.deliver(refusal)).toBe("receipt");

@@ -142,7 +142,7 @@ describe("a refund made at the service itself", () => {
   });
 });
 
-describe("a refund whose answer was lost", () => {
+describe("a refund whose response was lost", () => {
   test("is not sent again to adyen-card once its key may be forgotten, and is ended by its webhook", async () => {
     await using bench = await adyenBench();
     const service = standingIn(bench);

@@ -60,7 +60,7 @@ export function standingIn(bench: Bench): Service {
 
 const SECRET = "simulated-secret";
 
-/** The simulator is called directly: faults of its answers are injected before our code sees them. */
+/** The simulator is called directly: faults of its responses are injected before our code sees them. */
 function simulated(database: Database, tenantId: TenantId): Service {
   const books = new SimulatorStore(database);
   const simulator = new Simulator(

@@ -26,7 +26,7 @@ import type { Payer } from "./payer.js";
 import type { Service } from "./services.js";
 
 /** How far a process gets before it is killed. */
-export type Lives = "on" | "until the request is written down" | "until the service has answered";
+export type Lives = "on" | "until the request is written down" | "until the service has responded";
 
 export type FollowUp = "capture" | "void" | "refund";
 
@@ -125,13 +125,13 @@ export class Till {
   /** Delivers a forged webhook, and then all that are due, twice. A rejected one is due again. */
   async hear(order: "last to first" | "first to last" = "last to first"): Promise<void> {
     const forged = await this.deliver(this.#service.forged());
-    if (forged !== "unverified") throw new Error(`a forged webhook was answered with ${forged}`);
+    if (forged !== "unverified") throw new Error(`a forged webhook got ${forged}`);
     const told = [...this.#refused.splice(0), ...this.#service.webhooks()];
     const due = order === "last to first" ? told.reverse() : told;
     for (const delivery of [...due, ...due]) {
       const kind = await this.deliver(delivery);
       if (kind === "later") this.#refused.push(delivery);
-      else if (kind !== "receipt") throw new Error(`a webhook of the service was answered with ${kind}`);
+      else if (kind !== "receipt") throw new Error(`a webhook of the service got ${kind}`);
     }
   }
 
@@ -181,7 +181,7 @@ export class Till {
       case "until the request is written down":
         await this.#payer.lapse(id);
         return;
-      case "until the service has answered": {
+      case "until the service has responded": {
         const killed = new Error("killed");
         const { database } = this.#parts;
         const gone = {

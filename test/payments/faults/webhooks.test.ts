@@ -39,7 +39,7 @@ test.each([
   ["capture", "CAPTURE"],
   ["void", "CANCELLATION"],
 ] as const)(
-  "a %s that a webhook ended before its lost answer is noted stays ended, and can be asked for again",
+  "a %s that a webhook ended before its lost response is noted stays ended, and can be asked for again",
   async (operation, eventCode) => {
     await using bench = await adyenBench();
     const { connector } = bench;
@@ -75,7 +75,7 @@ test.each([
 test.each([
   ["stripe-card", stripeBench],
   ["checkoutcom-card", checkoutBench],
-])("%s is asked to send a webhook again while its look-up does not answer", async (_name, open) => {
+])("%s is asked to send a webhook again while its look-up does not respond", async (_name, open) => {
   await using bench = await open();
   const service = standingIn(bench);
   const till = await payer.connect(service);

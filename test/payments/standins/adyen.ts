@@ -35,7 +35,7 @@ interface Payment {
 
 /**
  * Adyen's Checkout v71 on loopback: authorizes at once, accepts modifications and reports their outcome by webhook. The
- * same idempotency key gets the same answer.
+ * same idempotency key gets the same response.
  */
 export class AdyenStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
@@ -121,7 +121,7 @@ export class AdyenStandIn implements AsyncDisposable {
     const response = this.#act(template, path.split("/")[2] ?? "", body);
     const complaint =
       response.status < 300 && description?.check?.(template, response.status, JSON.parse(response.body));
-    if (complaint) throw new Error(`the stand-in answers what Adyen would not: ${complaint}`);
+    if (complaint) throw new Error(`the stand-in returns what Adyen would not: ${complaint}`);
     if (key !== undefined) this.#responses.set(key, response);
     return response;
   }

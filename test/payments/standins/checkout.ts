@@ -5,7 +5,7 @@ import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
 import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
 
-/** Test cards with their issuers' answers. */
+/** Test cards with their issuers' responses. */
 const DECLINES: Readonly<Record<string, readonly [code: string, summary: string]>> = {
   "4544249167673670": ["20005", "Declined - Do Not Honour"],
   "4095254802642505": ["20051", "Insufficient Funds"],
@@ -46,7 +46,7 @@ interface Payment {
 
 /**
  * Checkout.com's payments on loopback: authorizes at once, accepts captures, voids and refunds. An idempotency key
- * stores successful answers only.
+ * stores successful responses only.
  */
 export class CheckoutStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
@@ -176,7 +176,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return respondWith(201, shown);
   }
 
-  /** The immediate answer: a sale is only authorized at that time. */
+  /** The immediate response: a sale is only authorized at that time. */
   #approve(payment: Payment): JsonObject {
     payment.status = "Authorized";
     payment.actions.unshift(this.#action("Authorization", payment.amount, payment.reference));

@@ -20,12 +20,12 @@ export interface ProviderResponse {
 
 /** The fault of one request, and whether the service has acted before it. */
 export interface ServiceFault {
-  /** `silence` holds the connection without a byte; `cut` closes it in the middle of the answer. */
+  /** `silence` holds the connection without a byte; `cut` closes it in the middle of the response. */
   readonly response: "silence" | "reset" | "cut" | "garbage" | 500 | 429;
   readonly acted: boolean;
 }
 
-/** Every way in which a service's answer can leave the outcome unknown, and its answer if nothing happened. */
+/** Every way in which a service's response can leave the outcome unknown, and its response if nothing happened. */
 export const SERVICE_FAULTS: readonly ServiceFault[] = [
   { response: "silence", acted: false },
   { response: "silence", acted: true },

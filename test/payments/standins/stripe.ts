@@ -53,7 +53,7 @@ const REFUND: readonly Named<Stripe.RefundCreateParams>[] = [
   "reason",
 ];
 
-/** Stripe's published test cards and what their issuers answer. */
+/** Stripe's published test cards and what their issuers decide. */
 const DECLINES: Readonly<Record<string, { code: string; decline_code?: string; network_decline_code?: string }>> = {
   "4000000000000002": { code: "card_declined", decline_code: "generic_decline", network_decline_code: "05" },
   "4000000000009995": { code: "card_declined", decline_code: "insufficient_funds", network_decline_code: "51" },
@@ -89,7 +89,7 @@ interface Intent {
 }
 
 /**
- * Stripe's payment intents on loopback. An idempotency key replays the first answer for 24 hours, whatever it was; the
+ * Stripe's payment intents on loopback. An idempotency key replays the first response for 24 hours, whatever it was; the
  * same key with other parameters, or on another path, is an error.
  */
 export class StripeStandIn implements AsyncDisposable {

@@ -39,7 +39,7 @@ const guestToken = {
 };
 
 describe("req.bt", () => {
-  test("tokenize and detokenize pass the payload and the answer unchanged", async () => {
+  test("tokenize and detokenize pass the payload and the response unchanged", async () => {
     const payload = { first_name: "A", lastName: { type: "card", data: { number: "4242" } } };
     expect(
       await call(`bt.tokenize(${JSON.stringify(payload)})`, { first_name: "id", lastName: { some_id: 1 } }),
@@ -98,7 +98,7 @@ describe("req.bt", () => {
     expect((await call("bt.tokens.list()", page)).asked).toEqual([["tokens.list", {}]]);
   });
 
-  test("concurrent calls get their own answers", async () => {
+  test("concurrent calls get their own responses", async () => {
     const bt = async (_method: BtMethod, args: Json) => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
       return args;

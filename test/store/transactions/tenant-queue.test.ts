@@ -291,7 +291,7 @@ describe("a database that hangs", () => {
     expect(await fixture.logs()).toBe(3);
   });
 
-  it("permanently fails all requests with a 503 in the end, and serves again when it answers", async () => {
+  it("permanently fails all requests with a 503 in the end, and serves again when it responds", async () => {
     await using fixture = await openFixture(database, {
       connections: 2,
       timeoutMs: 400,

@@ -195,7 +195,7 @@ function read(
   throwUnlessGood(stream, headers, failure);
   const [only] = chunks;
   const message = messageIn(only && chunks.length === 1 ? only : Buffer.concat(chunks));
-  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server answered without a message." });
+  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server responded without a message." });
   return decodeMessage(method, message);
 }
 
@@ -206,7 +206,7 @@ function throwUnlessGood(stream: ClientHttp2Stream, headers: Readonly<Record<str
     throw lostCall(failure, stream.rstCode === NGHTTP2_REFUSED_STREAM || codeOf(failure) === GOAWAY);
   if (httpStatus !== "200" || !type.startsWith("application/grpc"))
     throw foreignResponse(Number(httpStatus), type, headers);
-  // A received status counts, however the stream ended. An answer whose status a proxy lost is not a success.
+  // A received status counts, however the stream ended. A response whose status a proxy lost is not a success.
   if (status === undefined) throw lostCall(failure, false);
   const refused = statusError(status, headers);
   if (refused) throw refused;

@@ -117,7 +117,7 @@ async function modify(
 }
 
 /**
- * Submits the buyer's return data. The buyer may have forged it, or send the result of another payment: only an answer
+ * Submits the buyer's return data. The buyer may have forged it, or send the result of another payment: only a response
  * that names this payment counts.
  */
 async function finishApproval(

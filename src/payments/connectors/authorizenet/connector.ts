@@ -97,7 +97,7 @@ async function capture(
   const outcome = followUp(await ask(context, requests.capture(payment.providerId, payment.reconciliationId, amount)));
   if (outcome.kind === "done") return { ...outcome, amount: money.amount };
   if (outcome.kind !== "refused" || outcome.codes.rawCode !== ALREADY_CAPTURED) return outcome;
-  // An earlier request of ours whose answer was lost did it.
+  // An earlier request of ours whose response was lost did it.
   const found = await lookUpTransaction(requests, context, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
   const { state } = found;

@@ -86,7 +86,7 @@ export async function findRefund(
   return REVIEWED.includes(status) ? { kind: "accepted", providerId: transId, codes } : { kind: "unknown", codes };
 }
 
-/** The transaction in an answer to `getTransactionDetailsRequest`. */
+/** The transaction in a response to `getTransactionDetailsRequest`. */
 export function transactionIn(response: AuthorizeNetResponse): JsonObject | undefined {
   return response.kind === "ok" ? objectAt(response.body, "transaction") : undefined;
 }
@@ -162,7 +162,7 @@ async function findIn(
   return unknown("too_many_payments");
 }
 
-/** Returns no rows for an answer without the list, and undefined for an unreadable answer. */
+/** Returns no rows for a response without the list, and undefined for an unreadable response. */
 function rowsOf(body: JsonObject, key: string): readonly Json[] | undefined {
   const value = valueAt(body, key);
   return value === undefined || value === null || Array.isArray(value) ? listAt(body, key) : undefined;

@@ -6,7 +6,7 @@ import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { isOpenMessage } from "./reason-codes.js";
 
-/** An answer of the single endpoint, whose HTTP status is always 200. */
+/** A response of the single endpoint, whose HTTP status is always 200. */
 export type AuthorizeNetResponse =
   | { readonly kind: "ok"; readonly body: JsonObject }
   /** The request itself was refused. `code` is the message's code, or the HTTP status if there is no message. */

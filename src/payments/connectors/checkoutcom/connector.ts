@@ -124,7 +124,7 @@ async function release(
 }
 
 /**
- * If the payment's state does not allow the operation, an earlier request of ours may already have done it: its answer
+ * If the payment's state does not allow the operation, an earlier request of ours may already have done it: its response
  * was lost, and its key has expired.
  */
 async function settled(

@@ -15,7 +15,7 @@ export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boole
   const status = textAt(body, "status") ?? "";
   const codes = codesOf(body, sentCvc);
   const threeDS = threeDSOf(body);
-  // Some answers to a refused card have no status and no `approved`.
+  // Some responses to a refused card have no status and no `approved`.
   if (status === "Declined" || (status === "" && /^[2-4]/.test(codes.rawCode ?? ""))) {
     const error = errorOfResponse(codes.rawCode);
     const failed = error === "failed_buyer_approval" && threeDS === undefined;

@@ -106,7 +106,7 @@ async function release(
 
 /**
  * The end of a capture or a cancellation. If Stripe refuses because the payment is already in the requested state, an
- * earlier request of ours succeeded and its answer was lost.
+ * earlier request of ours succeeded and its response was lost.
  */
 function followUp(reply: JsonReply, wanted: "succeeded" | "canceled"): FollowUpOutcome {
   if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);

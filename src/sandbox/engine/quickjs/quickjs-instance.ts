@@ -9,7 +9,7 @@ import type { GuestEntry } from "./guest-image.js";
 import type { RunFunctions } from "./host-functions.js";
 import type { NativeFunctions } from "./native-functions.js";
 
-/** Time for microtasks that code left behind after its answer, in milliseconds. */
+/** Time for microtasks that code left behind after its result, in milliseconds. */
 const AFTERMATH_MS = 50;
 
 /** Polled by the engine while it runs code. */

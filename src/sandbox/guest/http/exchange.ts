@@ -72,7 +72,7 @@ function inTime<T>(response: Promise<T>, timeoutMs: number | undefined): Promise
   if (!timeoutMs) return response;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new HostCallError("ETIMEDOUT", `no answer within ${timeoutMs} ms`));
+      reject(new HostCallError("ETIMEDOUT", `no response within ${timeoutMs} ms`));
     }, timeoutMs);
     response.then(resolve, reject).finally(() => clearTimeout(timer));
   });
