@@ -39,11 +39,11 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
 function addRequestHooks(
   app: FastifyInstance,
   { rateGate }: ServerOptions,
-  { cors, inFlight, rpcScopes, admit }: RequestEdge,
+  { cors, inFlight, rpcScopes, prepare }: RequestEdge,
 ): void {
   app.addHook("onRequest", (request, reply, done) => {
     inFlight.route(reply.raw, request.method, request.routeOptions.url);
-    admit(request.raw, reply.raw);
+    prepare(request.raw, reply.raw);
     if (request.method !== "OPTIONS") return done();
     reply.hijack();
     cors.respondToPreflight(request.raw, reply.raw);

@@ -1,6 +1,6 @@
 import { BYTES_FOR_EACH } from "./body-sizes.js";
-import { MemoryLease } from "./memory-lease.js";
 import { MemoryPool, type MemoryPools } from "./memory-pool.js";
+import { ReservedMemory } from "./request-memory.js";
 
 const MB = 1024 * 1024;
 
@@ -24,7 +24,7 @@ export class MemoryBudget implements MemoryPools {
   }
 
   /** @param readClient returns the client's address; called at first use. */
-  open(readClient: () => string): MemoryLease {
-    return new MemoryLease(this, readClient);
+  open(readClient: () => string): ReservedMemory {
+    return new ReservedMemory(this, readClient);
   }
 }

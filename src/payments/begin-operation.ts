@@ -94,3 +94,14 @@ async function begin(
   writeLog(tx, logEntry(actor, "transaction", id, "update", begun.attempt?.operation));
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };
 }
+
+/** Leases a payment to look up its state. */
+export async function leasePayment({ tx, caller, keys, hosts }: PaymentCall, id: Uuid): Promise<Payment> {
+  const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
+  if (leased) throw busy();
+  tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, payment));
+  const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
+  const actor = actorOf(sendingTo(caller, connection && hosts.hostOf(connection)));
+  writeLog(tx, logEntry(actor, "transaction", id, "update", "sync"));
+  return { ...payment, revision: payment.revision + 1 };
+}

@@ -7,7 +7,7 @@ import { BodyTooLarge } from "../memory/body-errors.js";
 import { BodyFault } from "../memory/body-fault.js";
 import { SMALL_BODY_BYTES } from "../memory/body-sizes.js";
 import { type BodyHead, collectBody, collectHead } from "../memory/collect-body.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { headerValue } from "./forward.js";
 
 /** A body from the caller. */

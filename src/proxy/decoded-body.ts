@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { Fault } from "../base/fault.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { type HeadedBody, readResponseBody } from "./buffered-body.js";
 import { headerValues } from "./forward.js";
 

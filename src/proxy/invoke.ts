@@ -39,18 +39,18 @@ const STALE_ATTEMPTS = 5;
  * @throws {Fault} for everything except the destination's own response; {@link DestinationFailed} after a response.
  */
 export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyResponse> {
-  const { route, scanned } = await admit(parts, call);
+  const { route, scanned } = await prepareCall(parts, call);
   return forward(parts, call, route, scanned);
 }
 
-interface Admitted {
+interface PreparedCall {
   readonly route: Route;
   /** With references replaced. */
   readonly scanned: ScannedRequest;
 }
 
 /** Chooses the route, reads the request and replaces its references, unless any of that is refused. */
-async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
+async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<PreparedCall> {
   const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
   let scanned: ScannedRequest | undefined;

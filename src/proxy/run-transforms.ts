@@ -10,7 +10,7 @@ import { FunctionFailed } from "../functions/function-failed.js";
 import type { FunctionResponse, FunctionRunner } from "../functions/function-runner.js";
 import { timeoutMsOf } from "../functions/runtime.js";
 import { BodyFault } from "../memory/body-fault.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { readResponseBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";

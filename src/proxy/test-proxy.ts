@@ -9,7 +9,7 @@ import { guardedRequest } from "../egress/guarded-request.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { hasUtf16Reference } from "./body/reference-scanner.js";
 import { bodyFormatOf } from "./body-format.js";

@@ -151,12 +151,12 @@ export class RunQueue {
       const caller = await authenticator.application(tenantId, run.application_id, context);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
-        const admitted = await recordingDenials(database, () =>
+        const authorized = await recordingDenials(database, () =>
           database.shared.run(tenantId, caller.revision, (tx) =>
             authorizeRun(tx, caller, run.reactor_id, tokensOfArgs(args)),
           ),
         );
-        return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
+        return await react(this.#parts, caller, keys, authorized, args, this.#stopping.signal);
       } catch (error) {
         if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
         authenticator.forgetApplication(tenantId, run.application_id);

@@ -40,7 +40,7 @@ export async function testReactor(
     const run = runner.runs.at(-1);
     if (result.kind === "answered") return { ...nothing, run, response: result.response, warnings: unresolved };
     const warnings = [...unresolved, ...warningsOf(result.value)];
-    return { ...nothing, run, failure: refusalOf(result.value), returned: result.value, warnings };
+    return { ...nothing, run, failure: returnedFailure(result.value), returned: result.value, warnings };
   } catch (error) {
     const run = runner.runs.at(-1);
     if (!(error instanceof FunctionFailed)) throw error;
@@ -48,7 +48,7 @@ export async function testReactor(
   }
 }
 
-function refusalOf(value: Json): FunctionFailed | undefined {
+function returnedFailure(value: Json): FunctionFailed | undefined {
   try {
     returnedObject(value);
     return undefined;

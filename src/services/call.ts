@@ -12,7 +12,7 @@ import type { AuditContext } from "../audit/audit-context.js";
 import type { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import type { NewCookie, Visit } from "../people/visit.js";
 import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";

@@ -9,7 +9,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import { outcomeOf, type ReactOutcome } from "../reactors/outcome.js";
-import { type AdmittedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
+import { type AuthorizedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
 import { readRunEnd, startRun } from "../reactors/runs.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
@@ -20,7 +20,7 @@ export interface ReactServiceParts {
   readonly keyring: Keyring;
   readonly policy: EgressPolicy;
   /** Runs an admitted run, and waits for its result. */
-  react(caller: Caller, keys: TenantKeys, run: AdmittedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
+  react(caller: Caller, keys: TenantKeys, run: AuthorizedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
   /** Called when a run of this tenant can start. */
   wake(tenantId: TenantId): void;
 }

@@ -42,7 +42,7 @@ export interface Transactions<Tx extends Transaction> {
 export interface Database extends AsyncDisposable {
   /** The hot path: short transactions, shared by requests of a tenant. */
   readonly shared: Transactions<Transaction> &
-    Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "refusalOf" | "requireRoom">;
+    Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "overloadFault" | "requireRoom">;
   /** Reads and changes of single entities: one request a transaction, five seconds a statement. */
   readonly ordinary: Transactions<OrdinaryTransaction>;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */

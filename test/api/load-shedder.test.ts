@@ -14,7 +14,7 @@ beforeEach(async () => {
   rejected = 0;
   const gate = createLoadShedder(
     {
-      refusalOf: (apiKey) =>
+      overloadFault: (apiKey) =>
         apiKey === OVERLOADED ? unavailable("more requests arrive than the server can handle") : undefined,
     },
     () => "a-trace",

@@ -4,7 +4,7 @@ import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import { type RequestMemory, UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
+import { type RequestMemory, UNLIMITED_MEMORY } from "../../src/memory/request-memory.js";
 import { readCallerBody, readResponseBody } from "../../src/proxy/buffered-body.js";
 import type { ProxyCall } from "../../src/proxy/call.js";
 import { keyProof } from "../support/memory.js";

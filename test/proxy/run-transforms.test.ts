@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import { UNLIMITED_MEMORY } from "../../src/memory/memory-lease.js";
+import { UNLIMITED_MEMORY } from "../../src/memory/request-memory.js";
 import { RunTransforms } from "../../src/proxy/run-transforms.js";
 import type { Transform } from "../../src/proxy/transform.js";
 

@@ -2,7 +2,7 @@ import { create, type DescMessage, type Message, type MessageInitShape, type Mes
 import type { Caller } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
-import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 import type { Call, ExternalOperation, Reply } from "../../services/call.js";
 import type { Database, Transactions } from "../../store/database.js";

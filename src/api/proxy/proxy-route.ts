@@ -5,7 +5,7 @@ import { keyProofOf } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 import { headerOf } from "../../base/header-of.js";
 import { type HeaderPair, headerPairs } from "../../egress/request-framing.js";
-import type { Proof } from "../../memory/memory-lease.js";
+import type { Proof } from "../../memory/request-memory.js";
 import type { CallOwner, ProxyCall, ProxyResponse, ProxyTarget } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { proxyKeyIn } from "../../proxy/forward.js";

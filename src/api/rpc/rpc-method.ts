@@ -21,7 +21,7 @@ export async function admitCall(
     observation.caller = admission.caller;
     return admission;
   } catch (error) {
-    throw refusalOf(error, observation, head.traceId);
+    throw recordFailure(error, observation, head.traceId);
   }
 }
 
@@ -48,7 +48,7 @@ export async function runCall(
       observation.cancel(reason.code === Code.DeadlineExceeded ? "deadline_exceeded" : "canceled");
       throw reason;
     }
-    if (!(error instanceof FunctionFailed)) throw refusalOf(error, observation, traceId);
+    if (!(error instanceof FunctionFailed)) throw recordFailure(error, observation, traceId);
     const code = pipeline.method.desc.parent === ProxyService ? "proxy_error" : "reactor_error";
     observation.failFunction(error.status, code);
     throw connectErrorOfFunction(error, code, traceId);
@@ -56,7 +56,7 @@ export async function runCall(
 }
 
 /** Records a thrown value in the operator's log and converts it for the caller. */
-export function refusalOf(error: unknown, observation: Observation, traceId: string): ConnectError {
+export function recordFailure(error: unknown, observation: Observation, traceId: string): ConnectError {
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
   return connectErrorOf(fault, traceId);

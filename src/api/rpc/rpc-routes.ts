@@ -27,7 +27,7 @@ import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
-import { admitCall, refusalOf, runCall } from "./rpc-method.js";
+import { admitCall, recordFailure, runCall } from "./rpc-method.js";
 import { STREAM_LIMITS, type StreamOptions, serveStreams } from "./rpc-stream.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
@@ -134,7 +134,7 @@ async function gate(pipeline: MethodAdmission, context: HandlerContext, { observ
 function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
   const { raw } = callOf(context);
   const traceId = traceOf(raw);
-  return refusalOf(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanIn(raw) }), traceId);
+  return recordFailure(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanIn(raw) }), traceId);
 }
 
 function callOf(context: HandlerContext): RpcCall {

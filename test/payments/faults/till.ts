@@ -1,7 +1,7 @@
 import type { Caller } from "../../../src/access/caller.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
-import { beginCapture, beginRefund, beginVoid } from "../../../src/payments/begin-operation.js";
+import { beginCapture, beginRefund, beginVoid, leasePayment } from "../../../src/payments/begin-operation.js";
 import { chooseFormula, getConnection, replaceConnection } from "../../../src/payments/connection.js";
 import type { Connectors } from "../../../src/payments/connectors.js";
 import { createPayment, type PaymentDraft } from "../../../src/payments/create-payment.js";
@@ -10,7 +10,7 @@ import type { Payment } from "../../../src/payments/payment.js";
 import type { PaymentCall } from "../../../src/payments/payment-call.js";
 import type { Intent } from "../../../src/payments/payment-request.js";
 import { perform } from "../../../src/payments/perform.js";
-import { getPayment, leasePayment, listRefunds } from "../../../src/payments/read-payments.js";
+import { getPayment, listRefunds } from "../../../src/payments/read-payments.js";
 import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.js";
 import type { Refund } from "../../../src/payments/refund.js";
 import { encodeSignedPath } from "../../../src/payments/signed-path.js";

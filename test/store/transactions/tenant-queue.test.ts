@@ -214,7 +214,7 @@ describe("a queue", () => {
   it("is not forgotten with its last request after it rejected a tenant", async () => {
     await using fixture = await openFixture(database, { connections: 2 });
     await fixture.insert("warm");
-    const isRefused = () => fixture.batcher.refusalOf(fixture.tenantId) !== undefined;
+    const isRefused = () => fixture.batcher.overloadFault(fixture.tenantId) !== undefined;
     const flooded = async (prefix: string, milliseconds: number) => {
       await using _blocked = await blockInserts();
       const requests = Promise.allSettled(Array.from({ length: 300 }, (_, n) => fixture.insert(`${prefix} ${n}`)));

@@ -18,7 +18,7 @@ import { CallHead } from "../call-head.js";
 import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
-import { admitCall, refusalOf, runCall } from "../rpc-method.js";
+import { admitCall, recordFailure, runCall } from "../rpc-method.js";
 import { CallAbort } from "./call-abort.js";
 import { callBodyOf } from "./call-body.js";
 import { connectWireOf } from "./connect-wire.js";
@@ -124,7 +124,7 @@ async function readAndRun(
   const { desc } = pipeline.method;
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
-  if (tooMany) throw refusalOf(tooMany, observation, traceId);
+  if (tooMany) throw recordFailure(tooMany, observation, traceId);
   const head = new CallHead(request, traceId, visits, callAbort);
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
@@ -132,7 +132,7 @@ async function readAndRun(
     const body = await readBody(request, wire, limits, callAbort);
     message = await wire.read(desc.input, body, limits.messageBytes);
   } catch (error) {
-    if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
+    if (!(error instanceof ConnectError)) throw recordFailure(error, observation, traceId);
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }

@@ -12,7 +12,7 @@ import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";
-import { paymentStateOf, refusalOf } from "./payment-state.js";
+import { codeRefusal, paymentStateOf } from "./payment-state.js";
 import type { CheckoutcomRequests } from "./requests.js";
 
 /** Looks up the payment's state by its id, or by our reference if it has no id. */
@@ -91,6 +91,6 @@ export function actionOutcome(action: JsonObject): FollowUpOutcome {
   const rawCode = textAt(action, "response_code");
   const codes = { rawCode, rawDescription: textAt(action, "response_summary") };
   if (rawCode === undefined) return { kind: "accepted", providerId: textAt(action, "id"), codes };
-  if (!rawCode.startsWith("10")) return { kind: "refused", ...refusalOf(rawCode), codes };
+  if (!rawCode.startsWith("10")) return { kind: "refused", ...codeRefusal(rawCode), codes };
   return { kind: "done", providerId: textAt(action, "action_id") ?? textAt(action, "id"), codes };
 }

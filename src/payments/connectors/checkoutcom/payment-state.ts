@@ -128,7 +128,7 @@ function threeDSOf(body: JsonObject): ThreeDSOutcome | undefined {
 }
 
 /** Whether the code of a capture, void or refund means a decline. */
-export function refusalOf(code: string | undefined): {
+export function codeRefusal(code: string | undefined): {
   readonly as: "declined" | "failed";
   readonly errorCode: ReturnType<typeof errorOfResponse>;
 } {

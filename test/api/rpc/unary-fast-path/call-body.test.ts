@@ -11,7 +11,7 @@ import { StreamRequest, StreamResponse } from "../../../../src/api/connection/st
 import { callBodyOf } from "../../../../src/api/rpc/unary-fast-path/call-body.js";
 import { BodyTooLarge } from "../../../../src/memory/body-errors.js";
 import { collectBody } from "../../../../src/memory/collect-body.js";
-import { UNLIMITED_MEMORY } from "../../../../src/memory/memory-lease.js";
+import { UNLIMITED_MEMORY } from "../../../../src/memory/request-memory.js";
 
 const MAX_BYTES = 1_000;
 

@@ -83,7 +83,7 @@ export const UNLIMITED_MEMORY: RequestMemory = {
 };
 
 /** One request's reservations in the memory budget. */
-export class MemoryLease implements RequestMemory {
+export class ReservedMemory implements RequestMemory {
   readonly #budget: MemoryPools;
   readonly #readClient: () => string;
   readonly #reserved: { readonly pool: MemoryPool; bytes: number }[] = [];
