@@ -21,14 +21,14 @@ export interface ProviderResponse {
 }
 
 /** The result of a call. No call is ever resent. */
-export type ProviderReply =
+export type ProviderCallResult =
   | { readonly kind: "responded"; readonly response: ProviderResponse }
   /** No byte of the request left: the service cannot have executed it. */
   | { readonly kind: "never_sent"; readonly reason: string }
   /** The service may have executed it, and its response is lost. */
   | { readonly kind: "sent_unknown"; readonly reason: string };
 
-export type ProviderHttp = (call: ProviderCall) => Promise<ProviderReply>;
+export type ProviderHttp = (call: ProviderCall) => Promise<ProviderCallResult>;
 
 /** Issuers take some seconds for a card. After this time, reconciliation gets the response. */
 const TIMEOUT_MS = 20_000;

@@ -56,14 +56,14 @@ async function authorize(
 ): Promise<AuthorizationOutcome> {
   const amount = toDecimalText(request.money);
   if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
-  const reply = await ask(context, requests.pay(request, amount));
-  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
-  if (reply.kind === "unknown") return reply;
-  if (reply.kind === "refused") return ended(errorOf(reply), { codes: reply.codes });
-  const response = objectAt(reply.body, "transactionResponse");
-  if (response === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
+  const response = await ask(context, requests.pay(request, amount));
+  if (response.kind === "never_sent") return ended("service_network_error", { codes: response.codes });
+  if (response.kind === "unknown") return response;
+  if (response.kind === "refused") return ended(errorOf(response), { codes: response.codes });
+  const transaction = objectAt(response.body, "transactionResponse");
+  if (transaction === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   const sentCvc = sendsCvc(request);
-  return outcomeOf(response, { money: request.money, isSale: request.intent === "capture", sentCvc });
+  return outcomeOf(transaction, { money: request.money, isSale: request.intent === "capture", sentCvc });
 }
 
 function errorOf({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
@@ -71,19 +71,19 @@ function errorOf({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
 }
 
 /** How a capture, void or refund ended. */
-function followUp(reply: AuthorizeNetResponse): FollowUpOutcome {
-  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
-  if (reply.kind === "unknown") return reply;
-  if (reply.kind === "refused") return refused(errorOf(reply), reply.codes);
-  const response = objectAt(reply.body, "transactionResponse");
-  const responseCode = textAt(response, "responseCode");
-  if (response === undefined || responseCode === undefined) {
+function followUp(response: AuthorizeNetResponse): FollowUpOutcome {
+  if (response.kind === "never_sent") return refused("service_network_error", response.codes);
+  if (response.kind === "unknown") return response;
+  if (response.kind === "refused") return refused(errorOf(response), response.codes);
+  const transaction = objectAt(response.body, "transactionResponse");
+  const responseCode = textAt(transaction, "responseCode");
+  if (transaction === undefined || responseCode === undefined) {
     return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   }
-  const { rawCode, rawDescription } = codesOf(response, false);
+  const { rawCode, rawDescription } = codesOf(transaction, false);
   const codes = { rawCode, rawDescription };
-  if (responseCode === "1") return { kind: "done", providerId: textAt(response, "transId"), codes };
-  if (responseCode === "4") return { kind: "accepted", providerId: textAt(response, "transId"), codes };
+  if (responseCode === "1") return { kind: "done", providerId: textAt(transaction, "transId"), codes };
+  if (responseCode === "4") return { kind: "accepted", providerId: textAt(transaction, "transId"), codes };
   return refused(errorOfReason(rawCode, responseCode === "2"), codes);
 }
 
@@ -129,12 +129,12 @@ async function refund(
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
   const earlier = await findRefund(requests, context, reference);
   if (earlier.kind !== "absent") return earlier;
-  const reply = await ask(context, requests.details(payment.providerId));
-  const transaction = transactionIn(reply);
+  const response = await ask(context, requests.details(payment.providerId));
+  const transaction = transactionIn(response);
   const lastFour = /\d{4}$/.exec(textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0];
   if (lastFour === undefined) {
-    if (reply.kind === "refused") return refused(errorOf(reply), reply.codes);
-    return { kind: "unknown", codes: reply.kind === "ok" ? { rawCode: "unreadable_answer" } : reply.codes };
+    if (response.kind === "refused") return refused(errorOf(response), response.codes);
+    return { kind: "unknown", codes: response.kind === "ok" ? { rawCode: "unreadable_answer" } : response.codes };
   }
   const outcome = followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
   const { rawCode } = outcome.codes;
@@ -146,8 +146,8 @@ async function refund(
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
-  const reply = await ask(context, requests.authenticate());
-  if (reply.kind === "ok") return { kind: "accepted" };
-  const isRefused = reply.kind === "refused" && errorOf(reply) === "invalid_service_credentials";
+  const response = await ask(context, requests.authenticate());
+  if (response.kind === "ok") return { kind: "accepted" };
+  const isRefused = response.kind === "refused" && errorOf(response) === "invalid_service_credentials";
   return { kind: isRefused ? "refused" : "unclear" };
 }

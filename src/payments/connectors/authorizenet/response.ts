@@ -20,9 +20,9 @@ export type AuthorizeNetResponse =
   | Unknown;
 
 export async function ask(context: ConnectorContext, call: ProviderCall): Promise<AuthorizeNetResponse> {
-  const reply = await callJson(context, call);
-  if (reply.kind !== "json") return reply;
-  const { status, body } = reply;
+  const result = await callJson(context, call);
+  if (result.kind !== "json") return result;
+  const { status, body } = result;
   const code = textAt(body, "messages", "message", 0, "code");
   const codes = { rawCode: code ?? `http_${status}`, rawDescription: textAt(body, "messages", "message", 0, "text") };
   if (status >= 400) return { kind: "refused", code, codes, status };
