@@ -28,7 +28,7 @@ export class UnreadableRequests {
     this.#limits = limits;
   }
 
-  /** @param isAnswering whether part of a response was sent: then no other can follow. */
+  /** @param hasBegunResponse whether part of a response was sent: then no other can follow. */
   refuse(error: ParserError, socket: Duplex, hasBegunResponse: boolean): void {
     if (this.#ended.has(socket)) return;
     this.#ended.add(socket);
