@@ -45,6 +45,13 @@ const RULES: readonly Rule[] = [
     advice: "the field's word: shared transaction, request, semaphore, unverified key, load shedder, memory budget",
   },
   {
+    name: "answer as a noun",
+    // Before a singular, one adjective. A word that ends in s is the subject of a verb: the nodes answer.
+    pattern:
+      /(?:\b(?:an?|the|its|their|whose|your|our|no|every|each|one|any|first|last|earlier|lost|own|stored)|'s) (?:(?:\w*[^\Ws] )?answer|answers)\b|\b(?:of|in|for) answers\b/gi,
+    advice: "response of a server, result of a command or a query",
+  },
+  {
     name: "document outside of the repository",
     pattern:
       /\b(?:api-facts|orchestration\.md|contract\.md|(?:sandbox|storage|transport) study)\b|\bthe specification\b(?! of\b)|\((?:contract|specification), /gi,

@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<FaultCode, string>> = {
     "A person who is signed in must prove a second factor first: the proof may be at most 5 minutes old. Keys never get it.",
   not_found: "There is no such path or entity in this tenant, or the caller may not know of it.",
   method_not_allowed: "The path does not take this method; the header `Allow` lists those that it takes.",
-  destination_timeout: "The destination of a proxied call did not answer in time. It may have done its work.",
+  destination_timeout: "The destination of a proxied call did not respond in time. It may have done its work.",
   already_exists: "The id is taken.",
   conflict: "Another request changed the same thing at the same time. Nothing was changed: read again, then retry.",
   wrong_state: "The transaction or session is not in a state that allows this. A retry does not help.",
@@ -28,7 +28,7 @@ const MEANINGS: Readonly<Record<FaultCode, string>> = {
   unprocessable: "The request is well formed and impossible, such as code that does not compile; `detail` says why.",
   rate_limited: "Too many requests. Retry after `Retry-After`; `RateLimit-Reset` says when the limit is lifted.",
   internal: "A fault of the vault. Its operator finds the cause in the log by the trace id.",
-  destination_unreachable: "The destination could not be connected to, or its answer is not valid HTTP.",
+  destination_unreachable: "The destination could not be connected to, or its response is not valid HTTP.",
   unavailable: "The vault or its database is overloaded, starting or stopping. Retry after `Retry-After`.",
 };
 

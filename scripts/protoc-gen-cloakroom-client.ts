@@ -1,5 +1,5 @@
 // A plugin for `buf generate` that writes the typed surface of @cloakroom/client: messages as interfaces, the tables that
-// complete answers, and one class for each resource. Comments of the protos become its docstrings.
+// complete responses, and one class for each resource. Comments of the protos become its docstrings.
 import { create, createFileRegistry, type DescService } from "@bufbuild/protobuf";
 import {
   CodeGeneratorResponse_Feature,

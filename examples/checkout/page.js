@@ -22,9 +22,9 @@ for (const [element, id] of [
 
 async function post(path, body) {
   const response = await fetch(path, { method: "POST", body: JSON.stringify(body) });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.message);
-  return answer;
+  const result = await response.json();
+  if (!response.ok) throw new Error(result.message);
+  return result;
 }
 
 const order = post("/orders", {});
@@ -43,7 +43,7 @@ find("pay").addEventListener("click", async () => {
       expiration_year: expiration.year(),
       cvc: code,
     };
-    // A repeat after a lost answer makes the same token, and the back end charges it once.
+    // A repeat after a lost response makes the same token, and the back end charges it once.
     const token = await group.tokenize({ type: "card", data }, { idempotencyKey: `${id}-${attempt}` });
     const { isPaid } = await post("/pay", { order: id, attempt, token: token.id, service: find("service").value });
     find("status").textContent = isPaid ? "Paid. Thank you." : "Your card was declined. Try another one.";

@@ -14,9 +14,9 @@ async function post(path: string, { key, body, headers = {} }: Call): Promise<Re
     body: JSON.stringify(body),
   });
   const text = await response.text();
-  const answer = text === "" ? {} : JSON.parse(text);
-  if (!response.ok) throw new Error(`The vault answered ${response.status}: ${Object(answer).detail}`);
-  return Object(answer);
+  const content = text === "" ? {} : JSON.parse(text);
+  if (!response.ok) throw new Error(`The vault returned ${response.status}: ${Object(content).detail}`);
+  return Object(content);
 }
 
 /**

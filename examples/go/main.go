@@ -69,7 +69,7 @@ func run() error {
 		return nil
 	}
 	body := fmt.Sprintf(`{"number": "{{ %s | json: '$.number' }}"}`, created.Id)
-	answer, err := cloakroom.NewProxyServiceClient(conn).InvokeProxy(ctx, &cloakroom.InvokeProxyRequest{
+	response, err := cloakroom.NewProxyServiceClient(conn).InvokeProxy(ctx, &cloakroom.InvokeProxyRequest{
 		Target: &cloakroom.InvokeProxyRequest_ProxyUrl{ProxyUrl: destination},
 		Method: "POST",
 		Body:   &httpbody.HttpBody{ContentType: "application/json", Data: []byte(body)},
@@ -77,7 +77,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("proxied", answer.Status)
+	fmt.Println("proxied", response.Status)
 	return nil
 }
 

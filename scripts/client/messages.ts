@@ -4,8 +4,8 @@ import { commentOf } from "../openapi/comments.js";
 import { isRequired, keywordsOf } from "../openapi/rules.js";
 import { ID_TYPES, idKindOf } from "./names.js";
 
-/** Callers leave out what has a default, and `null` in a patch clears. Answers show all fields that cannot be unset. */
-export type Direction = "input" | "patch" | "answer";
+/** Callers leave out what has a default, and `null` in a patch clears. Responses show all fields that cannot be unset. */
+export type Direction = "input" | "patch" | "response";
 
 const SHARED = "google.protobuf.";
 /** The field of a message whose type the caller may name, since a token's data has the form that its creator gave it. */
@@ -17,20 +17,20 @@ const REPEATED_DATA: ReadonlySet<string> = new Set(["BankData", "CardData"]);
 export class Messages {
   readonly #interfaces = new Map<string, string>();
   readonly #shapes = new Map<string, string>();
-  /** Messages whose shape says something: an answer without such needs no second look. */
+  /** Messages whose shape says something: a response without such needs no second look. */
   readonly #shapeNames = new Map<string, string | undefined>();
 
   /** The TypeScript type of a message, with type parameters where it has any. */
   typeOf(message: DescMessage, direction: Direction): string {
     switch (message.typeName) {
       case `${SHARED}Value`:
-        return direction === "answer" ? "JsonValue" : "JsonInput";
+        return direction === "response" ? "JsonValue" : "JsonInput";
       case `${SHARED}Struct`:
-        return direction === "answer" ? "JsonObject" : "JsonObjectInput";
+        return direction === "response" ? "JsonObject" : "JsonObjectInput";
       case `${SHARED}Timestamp`:
-        return direction === "answer" ? "Date" : "Date | string";
+        return direction === "response" ? "Date" : "Date | string";
       default:
-        return direction === "answer" ? this.#answer(message) : this.#input(message);
+        return direction === "response" ? this.#response(message) : this.#input(message);
     }
   }
 
@@ -46,7 +46,7 @@ export class Messages {
     );
   }
 
-  /** The name of the shape that completes answers of this message; undefined where nothing is to be completed. */
+  /** The name of the shape that completes responses of this message; undefined where nothing is to be completed. */
   shapeOf(message: DescMessage): string | undefined {
     if (message.typeName.startsWith(SHARED)) return undefined;
     if (this.#shapeNames.has(message.name)) return this.#shapeNames.get(message.name);
@@ -71,14 +71,14 @@ export class Messages {
     return ['import type { Shape } from "../shape.js";', ...constants].join("\n\n").concat("\n");
   }
 
-  #answer(message: DescMessage): string {
+  #response(message: DescMessage): string {
     const data = NAMED_DATA.get(message.name);
     if (!this.#interfaces.has(message.name)) {
       this.#interfaces.set(message.name, "");
       const name = data === undefined ? message.name : `${message.name}<Data = JsonValue>`;
       const fields = message.fields
         .filter(isShown)
-        .map((field) => this.#field(field, "answer", field.name === data ? "Data" : undefined));
+        .map((field) => this.#field(field, "response", field.name === data ? "Data" : undefined));
       this.#interfaces.set(message.name, interfaceText(name, commentOf(message), fields));
     }
     return data === undefined ? message.name : `${message.name}<Data>`;
@@ -95,7 +95,7 @@ export class Messages {
 
   #field(field: DescField, direction: Direction, type = this.#fieldType(field, direction)): string {
     const comment = docstring(commentOf(field), "  ");
-    const isAlways = direction === "answer" ? isImplicit(field) : direction === "input" && isRequired(field);
+    const isAlways = direction === "response" ? isImplicit(field) : direction === "input" && isRequired(field);
     const others = direction === "patch" ? " | null | undefined" : isAlways ? "" : " | undefined";
     return `${comment}  readonly ${field.localName}${isAlways ? "" : "?"}: ${type}${others};`;
   }
@@ -167,7 +167,7 @@ function isImplicit(field: DescField): boolean {
 }
 
 function scalarType(field: DescField, direction: Direction): string {
-  if (isTime(field)) return direction === "answer" ? "Date" : "Date | string";
+  if (isTime(field)) return direction === "response" ? "Date" : "Date | string";
   const kind = field.fieldKind === "scalar" ? idKindOf(field.parent.name, field.name) : undefined;
   switch (field.scalar) {
     case ScalarType.STRING:
@@ -178,7 +178,7 @@ function scalarType(field: DescField, direction: Direction): string {
     case ScalarType.INT64:
       return "number";
     case ScalarType.BYTES:
-      return direction === "answer" ? "Uint8Array" : "Uint8Array | string";
+      return direction === "response" ? "Uint8Array" : "Uint8Array | string";
     default:
       throw new Error(`the client has no type for ${field.toString()}`);
   }

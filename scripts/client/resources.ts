@@ -87,18 +87,18 @@ function streamText(method: DescMethod, name: string, messages: Messages): strin
   if (!items) throw new Error(`${method.name} sends no items`);
   const call = ["this.calls", `"${method.parent.name}/${method.name}"`, messages.shapeOf(items), message, "options"];
   const doc = docstring(commentOf(method), "  ");
-  const type = `Followed<${messages.typeOf(items, "answer")}>`;
+  const type = `Followed<${messages.typeOf(items, "response")}>`;
   const signature = `${name}(${[...parameters, "options?: FollowOptions"].join(", ")}): ${type}`;
   return `${doc}  ${signature} {\n    return followed(${call.join(", ")});\n  }`;
 }
 
 function methodText(method: DescMethod, name: string, messages: Messages): string {
   const { parameters, message, direction } = requestOf(method, messages);
-  const answer = answerOf(method, messages);
+  const response = responseOf(method, messages);
   const call = [
     `"${method.parent.name}/${method.name}"`,
     `"${effectOf(method)}"`,
-    answer.shape ?? "undefined",
+    response.shape ?? "undefined",
     message,
     "options",
     ...(direction === "patch"
@@ -107,10 +107,10 @@ function methodText(method: DescMethod, name: string, messages: Messages): strin
         ? [`"${dateFields(method)}"`]
         : []),
   ];
-  const generic = answer.type.includes("<Data>") ? "<Data = JsonValue>" : "";
-  const signature = `${name}${generic}(${[...parameters, "options?: CallOptions"].join(", ")}): ${answer.type}`;
+  const generic = response.type.includes("<Data>") ? "<Data = JsonValue>" : "";
+  const signature = `${name}${generic}(${[...parameters, "options?: CallOptions"].join(", ")}): ${response.type}`;
   const doc = docstring(commentOf(method), "  ");
-  return `${doc}  ${signature} {\n    return this.calls.${answer.via}(${call.join(", ")});\n  }`;
+  return `${doc}  ${signature} {\n    return this.calls.${response.via}(${call.join(", ")});\n  }`;
 }
 
 interface Request {
@@ -149,20 +149,20 @@ function requestOf(method: DescMethod, messages: Messages): Request {
   };
 }
 
-interface AnswerText {
+interface ResponseText {
   readonly type: string;
   readonly shape: string | undefined;
   /** The method of Resource that makes the call. */
   readonly via: string;
 }
 
-function answerOf(method: DescMethod, messages: Messages): AnswerText {
+function responseOf(method: DescMethod, messages: Messages): ResponseText {
   const { output } = method;
   if (output.typeName === "google.protobuf.Empty") return { type: "Call<void>", shape: undefined, via: "nothing" };
   const [first] = output.fields;
   const items = output.fields.find(({ name }) => name === "data");
   if (items?.fieldKind === "list" && items.message && output.name.match(/Response$|Page$/)) {
-    const item = messages.typeOf(items.message, "answer");
+    const item = messages.typeOf(items.message, "response");
     const page = output.fields.find(({ name }) => name === "pagination")?.message?.name ?? "";
     // The shape of the items only: the pages are read by the client itself.
     const shape = messages.shapeOf(items.message);
@@ -171,12 +171,12 @@ function answerOf(method: DescMethod, messages: Messages): AnswerText {
   }
   if (output.fields.length === 1 && first?.name === "value") {
     return {
-      type: `Call<${messages.typeOf(method.output.fields[0]?.message ?? output, "answer")}>`,
+      type: `Call<${messages.typeOf(method.output.fields[0]?.message ?? output, "response")}>`,
       shape: undefined,
       via: "value",
     };
   }
-  return { type: `Call<${messages.typeOf(output, "answer")}>`, shape: messages.shapeOf(output), via: "one" };
+  return { type: `Call<${messages.typeOf(output, "response")}>`, shape: messages.shapeOf(output), via: "one" };
 }
 
 /** What running the method twice would do, by which the client decides on tries. */

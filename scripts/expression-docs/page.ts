@@ -48,7 +48,7 @@ const WHERE = `## Where they are used
 | \`{{ token: <token id> }}\`, in the same places | the whole token: \`id\`, \`type\`, \`data\`, \`metadata\`, \`containers\`, \`enrichments\` ... | see below |
 | \`{{ config: NAME }}\` in the request of a proxy | an entry of the proxy's \`configuration\`; no filters | a text |
 | \`{{ request.<field> }}\`, also \`{{ req.<field> }}\`, in a transform of requests that is not code | the body of the request | whatever it is |
-| \`{{ res.<field> }}\` in a transform of answers that is not code | the body of the destination's answer | whatever it is |
+| \`{{ res.<field> }}\` in a transform of responses that is not code | the body of the destination's response | whatever it is |
 | \`{{ transform_identifier: '<name>' }}\` in a later transform | the token that an earlier one made | whatever it is |
 
 In an index, a fingerprint and an id, a card's verification code is not part of \`data\`. Masks have it for the hour that it is stored.

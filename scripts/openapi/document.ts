@@ -18,7 +18,7 @@ Every operation here is also served over gRPC, gRPC-Web and Connect at the same 
 **Failures** are problem details (RFC 9457) with a \`code\` for programs and, for wrong requests, \`errors\` by field.
 
 **Repeats.** Send a \`BT-IDEMPOTENCY-KEY\` with a request that changes something, and it can be sent again without changing it twice.
-The answer is then the first one, under the rights that hold by then, with the header \`BT-IDEMPOTENCY-REPLAYED: true\`.
+The response is then the first one, under the rights that hold by then, with the header \`BT-IDEMPOTENCY-REPLAYED: true\`.
 
 **Times** are in UTC, with three digits of a second.
 

@@ -35,7 +35,7 @@ export function functionFailures(method: string): JsonObject {
   return {
     ...Object.fromEntries(byStatus),
     default: {
-      description: "Any other failure, or what the code answers in place of a result: CustomHttpResponseError.",
+      description: "Any other failure, or what the code returns in place of a result: CustomHttpResponseError.",
       headers: TRACE,
       content: { "application/json": { schema: {} }, "*/*": { schema: {} } },
     },

@@ -27,7 +27,7 @@ interface RequestShape {
   readonly body: readonly DescField[] | DescField | undefined;
 }
 
-/** Methods whose handler may also answer 202 with an empty body, which the policy cannot express. */
+/** Methods whose handler may also return 202 with an empty body, which the policy cannot express. */
 const MAY_BE_ACCEPTED: ReadonlySet<string> = new Set(["React"]);
 
 /** One binding of a method. `alias` counts additional bindings: each needs its own id. */

@@ -31,7 +31,7 @@ export const RESPONSE_HEADERS: JsonObject = {
     schema: { type: "string" },
   },
   "BT-IDEMPOTENCY-REPLAYED": {
-    description: "Present where the answer is that of an earlier request with the same idempotency key.",
+    description: "Present where the response is that of an earlier request with the same idempotency key.",
     schema: { type: "string", const: "true" },
   },
   "Retry-After": { description: "Seconds after which to try again.", schema: { type: "integer" } },

@@ -51,15 +51,15 @@ const PATH: JsonObject = {
 
 const ANYTHING: JsonObject = { "*/*": { schema: {} } };
 const DESTINATION_STATUS: JsonObject = {
-  description: "The destination's status, where it answered.",
+  description: "The destination's status, where it responded.",
   schema: { type: "integer" },
 };
 
-const DESCRIPTION = `Sends the request to a destination with every token expression, such as \`{{ token_id }}\`, replaced by its value, and answers what the destination answers.
+const DESCRIPTION = `Sends the request to a destination with every token expression, such as \`{{ token_id }}\`, replaced by its value, and returns what the destination returns.
 
 The destination is that of a proxy (\`BT-PROXY-KEY\`), or given with the request (\`BT-PROXY-URL\`). Proxies that require no authentication are called without \`BT-API-KEY\`.
 
-An answer has \`BT-PROXY-DESTINATION-STATUS\` once the destination has answered. Where Cloakroom or the code of a transform failed, the body is an object with \`proxy_error\`.
+A response has \`BT-PROXY-DESTINATION-STATUS\` once the destination has responded. Where Cloakroom or the code of a transform failed, the body is an object with \`proxy_error\`.
 
 Needs \`token:use\` for the containers of the tokens, and for a proxy that requires authentication even where no token is used.`;
 
@@ -70,10 +70,10 @@ function responses(): JsonObject {
   };
   const failure = { "application/json": { schema: { $ref: "#/components/schemas/ProxyProblem" } }, ...ANYTHING };
   return {
-    "2XX": { description: "What the destination answered.", headers, content: ANYTHING },
-    "4XX": { description: "What the destination answered, or why it was not asked.", headers, content: failure },
-    "5XX": { description: "What the destination answered, or why it could not be asked.", headers, content: failure },
-    default: { description: "What the destination answered.", headers, content: ANYTHING },
+    "2XX": { description: "What the destination returned.", headers, content: ANYTHING },
+    "4XX": { description: "What the destination returned, or why it was not asked.", headers, content: failure },
+    "5XX": { description: "What the destination returned, or why it could not be asked.", headers, content: failure },
+    default: { description: "What the destination returned.", headers, content: ANYTHING },
   };
 }
 

@@ -11,7 +11,7 @@ import {
   type TokenPermission,
 } from "./permissions.js";
 
-/** How much of a token an answer shows: nothing, the evaluated mask, or the value. */
+/** How much of a token a response shows: nothing, the evaluated mask, or the value. */
 export const TRANSFORMS = ["redact", "mask", "reveal"] as const;
 export type Transform = (typeof TRANSFORMS)[number];
 

@@ -122,7 +122,7 @@ export async function deleteApplication(tx: Transaction, caller: Caller, id: Uui
   writeLog(tx, logEntry(actorOf(caller), "application", id, "delete"));
 }
 
-/** Every answer with an application lists its keys. */
+/** Every response with an application lists its keys. */
 const MAX_KEYS = 100;
 
 /**

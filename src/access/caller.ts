@@ -2,7 +2,7 @@ import type { Actor } from "../audit/actor.js";
 import type { AuditContext, Via } from "../audit/audit-context.js";
 import { Fault } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
-import type { Proof } from "../memory/memory-lease.js";
+import type { Proof } from "../memory/request-memory.js";
 import type { Grant } from "./grant.js";
 import type { ApplicationType } from "./permissions.js";
 import type { Role } from "./role.js";

@@ -28,7 +28,7 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   addRequestHooks(app, options, edge);
-  addAnswerHooks(app, options);
+  addResponseHooks(app, options);
   app.setErrorHandler((error, request, reply) => {
     const isOurs = error instanceof Fault || statusOf(error) >= 500;
     return sendFault(reply, isOurs ? toFault(error) : unreadable(statusOf(error)), traceOf(request.raw));
@@ -39,14 +39,14 @@ export function createApp(options: ServerOptions, edge: RequestEdge): FastifyIns
 function addRequestHooks(
   app: FastifyInstance,
   { rateGate }: ServerOptions,
-  { cors, inFlight, rpcScopes, admit }: RequestEdge,
+  { cors, inFlight, rpcScopes, prepare }: RequestEdge,
 ): void {
   app.addHook("onRequest", (request, reply, done) => {
     inFlight.route(reply.raw, request.method, request.routeOptions.url);
-    admit(request.raw, reply.raw);
+    prepare(request.raw, reply.raw);
     if (request.method !== "OPTIONS") return done();
     reply.hijack();
-    cors.answerPreflight(request.raw, reply.raw);
+    cors.respondToPreflight(request.raw, reply.raw);
   });
   app.addHook("onRequest", async (request, reply) => {
     const { url = "", config } = request.routeOptions;
@@ -57,7 +57,7 @@ function addRequestHooks(
   });
 }
 
-function addAnswerHooks(app: FastifyInstance, { meters }: ServerOptions): void {
+function addResponseHooks(app: FastifyInstance, { meters }: ServerOptions): void {
   app.addHook("onResponse", (request, reply, done) => {
     const { method, routeOptions } = request;
     meters.request(method, routeOptions.url, reply.raw.statusCode, reply.elapsedTime / 1_000);

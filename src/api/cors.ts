@@ -26,7 +26,7 @@ export interface Cors {
   /** Adds the headers that permit the page to read the response. */
   allow(request: ArrivedRequest, response: OpenResponse): void;
   /** Answers a preflight. Requested headers are allowed by name, because a proxy forwards any. */
-  answerPreflight(request: IncomingMessage, response: ServerResponse): void;
+  respondToPreflight(request: IncomingMessage, response: ServerResponse): void;
 }
 
 export function createCors(origins: readonly string[]): Cors {
@@ -42,7 +42,7 @@ export function createCors(origins: readonly string[]): Cors {
   };
   return {
     allow,
-    answerPreflight(request, response) {
+    respondToPreflight(request, response) {
       const asked = request.headers["access-control-request-headers"];
       response.statusCode = 204;
       if (response.hasHeader("access-control-allow-origin")) {

@@ -57,11 +57,11 @@ export function createListener(
     : () => undefined;
   const proxy = createProxyRoute(options.invokeProxy, observe, edge.begin);
   const shed = loadShedderOf(options, edge);
-  /** Answers with a fault before the router sees the request, and closes its connection. */
+  /** Responds with a fault before the router sees the request, and closes its connection. */
   const refuse = (request: IncomingMessage, response: ServerResponse, fault: Fault) => {
-    const traceId = edge.admit(request, response);
+    const traceId = edge.prepare(request, response);
     response.shouldKeepAlive = false;
-    // A client that is still sending when its connection is closed loses the answer.
+    // A client that is still sending when its connection is closed loses the response.
     void dropUnreadBody(request).then(() => refuseRequest(request, response, fault, traceId));
   };
   const open = (request: ArrivedRequest, response: OpenResponse) => {
@@ -75,7 +75,7 @@ export function createListener(
       if (hasExcessHeaders(request, CONNECTION_LIMITS)) return refuse(request, response, TOO_LARGE);
       if (options.readiness.draining.aborted && !isHealthCheck(request)) return refuse(request, response, STOPPING);
       if (hasUnknownExpectation(request)) {
-        return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.admit(request, response));
+        return refuseRequest(request, response, UNKNOWN_EXPECTATION, edge.prepare(request, response));
       }
       edge.inFlight.begin(response);
       if (shed(request, response)) return;
@@ -101,12 +101,12 @@ export function createListener(
 
 function loadShedderOf(
   { overload, log, meters }: ServerOptions,
-  { admit }: RequestEdge,
+  { prepare }: RequestEdge,
 ): ReturnType<typeof createLoadShedder> {
   const reportShed = oncePerSecond((times) =>
     log.warn({ reason: `${times} requests` }, "overloaded: excess requests refused"),
   );
-  return createLoadShedder(overload, admit, () => {
+  return createLoadShedder(overload, prepare, () => {
     meters.requestShed();
     reportShed();
   });

@@ -5,10 +5,10 @@ import { isRpc, refuseRequest } from "./refuse-request.js";
 /** Answers an excess request, or returns false for one to serve. */
 export type LoadShedder = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Judges load by the tenant of a key: see `refusalOf` of the transaction batcher. */
+/** Judges load by the tenant of a key: see `overloadFault` of the transaction batcher. */
 export interface OverloadCheck {
   /** The refusal for the key's holder; undefined while there is room, and for an unknown key. */
-  refusalOf(apiKey: string): Fault | undefined;
+  overloadFault(apiKey: string): Fault | undefined;
 }
 
 /**
@@ -27,7 +27,7 @@ export function createLoadShedder(
   return (request, response) => {
     const apiKey = request.headers["bt-api-key"];
     if (typeof apiKey !== "string" || isRpc(request)) return false;
-    const fault = overload.refusalOf(apiKey);
+    const fault = overload.overloadFault(apiKey);
     if (!fault) return false;
     refuseRequest(request, response, fault, begin(request, response));
     onShed();

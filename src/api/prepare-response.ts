@@ -1,4 +1,4 @@
-import { setSecurityHeaders } from "./browser/answer-headers.js";
+import { setSecurityHeaders } from "./browser/security-headers.js";
 import type { ArrivedRequest, OpenResponse } from "./connection/exchange.js";
 import type { Cors } from "./cors.js";
 import { traceOf } from "./observation/trace.js";
@@ -13,7 +13,7 @@ export function prepareResponse(cors: Cors, request: ArrivedRequest, response: O
   request.headers["bt-trace-id"] = traceId;
   response.setHeader("bt-trace-id", traceId);
   // Responses may contain stored values, which no cache may keep. Routes and destinations override this for their own
-  // answers.
+  // responses.
   response.setHeader("cache-control", "no-store");
   setSecurityHeaders(response);
   cors.allow(request, response);

@@ -14,9 +14,9 @@ export function isRpc({ url = "" }: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request with a fault before it is read, in the form of its protocol: problem details over REST,
+ * Responds to a request with a fault before it is read, in the form of its protocol: problem details over REST,
  * `proxy_error` below /proxy, an error of gRPC, gRPC-Web or Connect. The rest of its body is drained for a while, and
- * the connection closed if more follows: a client that is reset while it sends loses the answer.
+ * the connection closed if more follows: a client that is reset while it sends loses the response.
  */
 export function refuseRequest(request: IncomingMessage, response: ServerResponse, fault: Fault, traceId: string): void {
   if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);

@@ -16,7 +16,7 @@ export interface RequestEdge {
   /** The rate-limit scope of each RPC path. */
   readonly rpcScopes: ReadonlyMap<string, RouteScope>;
   /** @returns the request's trace id. */
-  admit(request: ArrivedRequest, response: OpenResponse): string;
+  prepare(request: ArrivedRequest, response: OpenResponse): string;
   /**
    * Does what the framework's hooks do, for requests that go past the framework.
    * @param template the path template; undefined where none fits the path.
@@ -28,15 +28,15 @@ export function createRequestEdge({ corsOrigins, services, meters, rateGate }: S
   const cors = createCors(corsOrigins);
   const inFlight = new InFlight();
   const rpcScopes = rpcScopesOf(services);
-  const admit = (request: ArrivedRequest, response: OpenResponse) => prepareResponse(cors, request, response);
+  const prepare = (request: ArrivedRequest, response: OpenResponse) => prepareResponse(cors, request, response);
   return {
-    ...{ cors, inFlight, rpcScopes, admit },
+    ...{ cors, inFlight, rpcScopes, prepare },
     async begin(request, response, template) {
       const { method = "" } = request;
       inFlight.route(response, method, template);
-      admit(request, response);
+      prepare(request, response);
       const start = performance.now();
-      // Also counts answers whose callers disconnected.
+      // Also counts responses whose callers disconnected.
       response.once("close", () => {
         meters.request(method, template, response.statusCode, (performance.now() - start) / 1_000);
       });

@@ -30,7 +30,7 @@ export class RefusalMinute {
   }
 
   /** Counts a refusal. Returns whether it gets a row of its own. */
-  admits(address: string | undefined, now: number): boolean {
+  count(address: string | undefined, now: number): boolean {
     const source = this.#sourceOf(address);
     const isKnown = address !== undefined;
     if (this.#rows < ROWS_PER_TENANT && !(isKnown && source.rows >= ROWS_PER_SOURCE)) {

@@ -84,7 +84,7 @@ export class RefusedKeys {
       minute = new RefusalMinute(now);
       this.#minutes.set(tenantId, minute);
     }
-    if (minute.admits(context.address, now)) this.#enqueue(tenantId, { kind: "one", refused });
+    if (minute.count(context.address, now)) this.#enqueue(tenantId, { kind: "one", refused });
     this.#writeLater();
   }
 

@@ -17,7 +17,7 @@ export const auditDenied: Command = {
   summary: "List requests that were denied, and keys that were not valid, in the last 24 hours or another time",
   options: { ...SEARCH_OPTIONS, by: { type: "string" } },
   help: [...SEARCH_HELP, `--by GROUP         counts by ${Object.keys(GROUPS).join(", ")} in place of rows`],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const { limit, from, until } = readWindow(options, new Date(systemClock.now()), "24h");
     const by = options.by === undefined ? undefined : GROUPS[String(options.by)];
     if (options.by !== undefined && !by)
@@ -45,6 +45,6 @@ export const auditDenied: Command = {
     }
     const grouped = [...counts].toSorted(([, one], [, other]) => other - one);
     const found = by ? { counts: grouped.map(([group, count]) => ({ [String(options.by)]: group, count })) } : { rows };
-    answer({ ...found, complete: !hasMore, worth: coverages });
+    printResult({ ...found, complete: !hasMore, worth: coverages });
   },
 };

@@ -17,7 +17,7 @@ import { requireNew, writeNewFile } from "./new-file.js";
 import { progressOf } from "./progress.js";
 
 /** Exports a range of one tenant's log in the form that `audit verify FILE` verifies. The export leaves a log row. */
-export async function exportSigned({ config, options, say, answer }: CommandInput): Promise<void> {
+export async function exportSigned({ config, options, say, printResult }: CommandInput): Promise<void> {
   requiredText(options, "tenant");
   const now = new Date(systemClock.now());
   const range = wholeMinutes({
@@ -47,7 +47,7 @@ export async function exportSigned({ config, options, say, answer }: CommandInpu
     return;
   }
   await writeNewFile(file, (target) => pipeline(lines, target));
-  answer({ file, tenant_id: tenantId, since: range.since.toISOString(), until: range.until.toISOString(), rows });
+  printResult({ file, tenant_id: tenantId, since: range.since.toISOString(), until: range.until.toISOString(), rows });
 }
 
 /** An export is an access to the log (PCI DSS 10.2.1.3). */

@@ -29,7 +29,7 @@ export const auditExport: Command = {
     "--out F            a new file to write to; otherwise standard output",
   ],
   async run(input) {
-    const { config, options, say, answer } = input;
+    const { config, options, say, printResult } = input;
     if (options.since !== undefined || options.until !== undefined || options.out !== undefined) {
       if (options.file !== undefined) throw new UsageError("Choose one of --file F, and --out F with its options.");
       return exportSigned(input);
@@ -55,6 +55,6 @@ export const auditExport: Command = {
       return;
     }
     await writeNewFile(file, (target) => pipeline(logs(), target));
-    answer({ file, tenants: tenants.length, lines });
+    printResult({ file, tenants: tenants.length, lines });
   },
 };

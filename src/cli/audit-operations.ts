@@ -13,7 +13,7 @@ export const auditOperations: Command = {
   summary: "List what concerned the whole vault: starts and stops of servers, tenants, root keys, exports",
   options: OPTIONS,
   help: SEARCH_HELP.filter((line) => !line.startsWith("--tenant")),
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const { from, until, limit } = readWindow(options, new Date(systemClock.now()));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const listing = { from, until, after: undefined, offset: 0, limit: limit + 1 };
@@ -23,7 +23,7 @@ export const auditOperations: Command = {
       verifyVault(snapshot, keys),
     );
     const rows = found.slice(0, limit).map((row) => showRow(VAULT_TENANT_ID, row));
-    answer({
+    printResult({
       rows: rows.map(({ tenant_id: _tenant, ...row }) => row),
       complete: found.length <= limit,
       chain: findingCount === 0 ? "whole" : "tampered with",

@@ -13,7 +13,7 @@ export const auditReopen: Command = {
     "",
     "Servers do this by themselves, at the first request that meets such a log. Correct the clocks first.",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const ahead = await listClosedAhead(vault.ownerAddress);
     const chosen = options.tenant === undefined ? ahead : chosenOf(ahead, options);
@@ -36,6 +36,6 @@ export const auditReopen: Command = {
           : { reason: outcome.kind }),
       });
     }
-    answer(reopened);
+    printResult(reopened);
   },
 };

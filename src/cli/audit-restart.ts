@@ -19,12 +19,12 @@ export const auditRestart: Command = {
     "Acknowledges the present findings of audit verify: they stay in its output, but no longer make it fail. Later",
     "findings do.",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     if ((options.tenant === undefined) === (options.vault === undefined)) {
       throw new UsageError("Choose one of --tenant ID and --vault.");
     }
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-    answer(options.vault === true ? await restartVault(vault) : await restartTenant(vault, options, say));
+    printResult(options.vault === true ? await restartVault(vault) : await restartTenant(vault, options, say));
   },
 };
 

@@ -9,10 +9,10 @@ import { describeFinding } from "./describe-finding.js";
 export const EXIT_CODES = { good: 0, tampered: 1, unknown: 2 } as const satisfies Record<ExportState, number>;
 
 /** Verifies an export without opening the vault. Exit code 0: good, 1: tampered with, 2: cannot tell. */
-export async function verifyExportFile(file: string, { options, answer }: CommandInput): Promise<void> {
+export async function verifyExportFile(file: string, { options, printResult }: CommandInput): Promise<void> {
   const trust = { fingerprint: readKey(options), authorities: await readAuthorities(options) };
   const verdict = await readingFile(file, (input) => verifyExport(input, trust));
-  answer(show(verdict, options.json === true));
+  printResult(show(verdict, options.json === true));
   process.exitCode = EXIT_CODES[verdict.state];
 }
 

@@ -5,10 +5,10 @@ import { type CommandInput, UsageError } from "./command.js";
 import { describeFinding } from "./describe-finding.js";
 
 /** Verifies what a sink got without opening the vault. The exit codes are those of an export. */
-export async function verifyReceivedFile(file: string, { options, answer }: CommandInput): Promise<void> {
+export async function verifyReceivedFile(file: string, { options, printResult }: CommandInput): Promise<void> {
   const keys = readKeys(options);
   const verdict = await readingFile(file, (input) => verifyReceived(input, keys));
-  answer(show(verdict, options.json === true));
+  printResult(show(verdict, options.json === true));
   process.exitCode = EXIT_CODES[verdict.state];
 }
 

@@ -17,7 +17,7 @@ import { chosenOf } from "./chosen-tenants.js";
 import type { Command, CommandInput } from "./command.js";
 import { describeFinding } from "./describe-finding.js";
 import { progressOf } from "./progress.js";
-import { type EarlierAnswer, readSeenSeals } from "./seen-seals.js";
+import { type EarlierResult, readSeenSeals } from "./seen-seals.js";
 
 /** A running server seals each minute within 130 s of its start. The rest is for a restart or another replica. */
 const SEALED_WITHIN_MS = 5 * MINUTE_MS;
@@ -46,7 +46,7 @@ export const auditVerify: Command = {
     const [file] = input.operands;
     const verifyFile = input.options.received === true ? verifyReceivedFile : verifyExportFile;
     if (file !== undefined) return verifyFile(file, input);
-    const { config, options, say, answer } = input;
+    const { config, options, say, printResult } = input;
     const earlier = typeof options.since === "string" ? await readSeenSeals(options.since) : undefined;
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const active = new Set(await listActiveTenants(vault.ownerAddress));
@@ -71,7 +71,7 @@ export const auditVerify: Command = {
       const verdict = { lastSeal: undefined, findings, findingCount: own.findingCount + contradictions.length };
       shown.push({ ...show(VAULT_TENANT_ID, verdict, options.json === true), of: "the vault itself" });
     }
-    answer(shown);
+    printResult(shown);
   },
 };
 
@@ -79,7 +79,7 @@ export const auditVerify: Command = {
 function awaitedTenants(
   active: ReadonlySet<TenantId>,
   { attested }: VaultVerdict,
-  earlier: EarlierAnswer | undefined,
+  earlier: EarlierResult | undefined,
 ): readonly TenantId[] {
   const isReported = (at: Date) => earlier !== undefined && at <= earlier.until;
   const ofVault = [...attested].flatMap(([tenantId, { at }]) => (isReported(at) ? [] : tenantId));

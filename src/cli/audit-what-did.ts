@@ -12,13 +12,13 @@ export const auditWhatDid: Command = {
   operands: ["ID"],
   options: { ...SEARCH_OPTIONS, rows: { type: "boolean" } },
   help: [...SEARCH_HELP, "--rows             the rows too; --since is 30d unless given"],
-  async run({ config, options, operands, say, answer }) {
+  async run({ config, options, operands, say, printResult }) {
     const id = parseUuid(operands[0] ?? "");
     if (!id) throw new UsageError("ID must be the id of an application, a person, a key or a session.");
     const window = readWindow(options, new Date(systemClock.now()), "30d");
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const { rows, hasMore, coverages } = await collect(vault, options, id, window);
-    answer({
+    printResult({
       days: byDay(rows.map(({ row }) => row)),
       ...(options.rows === true ? { rows: rows.map(({ tenantId, row }) => showRow(tenantId, row)) } : {}),
       ...{ complete: !hasMore, worth: coverages },

@@ -13,7 +13,7 @@ export const auditWhoRead: Command = {
   operands: ["TOKEN"],
   options: SEARCH_OPTIONS,
   help: SEARCH_HELP,
-  async run({ config, options, operands, say, answer }) {
+  async run({ config, options, operands, say, printResult }) {
     const [entityId = ""] = operands;
     const { limit, from, until } = readWindow(options, new Date(systemClock.now()));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
@@ -28,6 +28,6 @@ export const auditWhoRead: Command = {
       hasMore ||= found.hasMore;
       if (found.rows.length > 0) coverages.push(showCoverage(tenantId, found.coverage, found.rows));
     }
-    answer({ rows, complete: !hasMore, worth: coverages });
+    printResult({ rows, complete: !hasMore, worth: coverages });
   },
 };

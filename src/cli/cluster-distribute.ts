@@ -11,18 +11,18 @@ export const clusterDistribute: Command = {
     "--dry-run          print the statements without running them",
     "--shards N         shards of each table, fixed from then on; default: the database's citus.shard_count",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const shards = shardsOf(options);
     if (options["dry-run"]) {
       const statements = await vaultDistributionStatements(config, shards);
-      if (options.json) answer({ statements });
+      if (options.json) printResult({ statements });
       else for (const statement of statements) process.stdout.write(`${statement};\n`);
       return;
     }
     const { cluster, moved, placements } = await distributeVault(config, { shards, announce: say });
     const namesOf = (kind: "distributed" | "reference") =>
       placements.filter(({ actual }) => actual === kind).map(({ table }) => table);
-    answer({
+    printResult({
       citus_version: cluster.version,
       nodes: cluster.nodes.filter(({ holdsShards }) => holdsShards).map(({ address }) => address),
       moved,

@@ -15,7 +15,9 @@ export interface CommandInput {
   /** Writes a message for people to standard error. */
   readonly say: (line: string) => void;
   /** Writes the result to standard output: one JSON document with --json, otherwise lines. */
-  readonly answer: (result: Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[]) => void;
+  readonly printResult: (
+    result: Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[],
+  ) => void;
 }
 
 /** One `cloakroom` command. */

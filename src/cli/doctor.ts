@@ -25,7 +25,7 @@ export const doctor: Command = {
   summary: "Check database, roles and root key, and say how to fix problems",
   options: {},
   help: [],
-  async run({ config, say, answer }) {
+  async run({ config, say, printResult }) {
     try {
       await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
       const cluster = vault.embedded ? undefined : await reportCluster(vault.ownerAddress);
@@ -36,7 +36,7 @@ export const doctor: Command = {
         ...(await lateLog(vault, config)),
         ...shortRetention(config),
       ];
-      answer({
+      printResult({
         healthy: problems.length === 0,
         ...(problems.length > 0 ? { problem: problems.join("\n") } : {}),
         ...(warnings.length > 0 ? { warnings } : {}),
@@ -52,7 +52,7 @@ export const doctor: Command = {
       if (problems.length > 0) process.exitCode = 1;
     } catch (error) {
       if (!(error instanceof Error) || !OURS.some((kind) => error instanceof kind)) throw error;
-      answer({ healthy: false, problem: error.message });
+      printResult({ healthy: false, problem: error.message });
       process.exitCode = 1;
     }
   },

@@ -22,7 +22,7 @@ export const exportCommand: Command = {
   help: [
     "--file F           a new file. It is useless without the root key, which is not in it: back that up elsewhere",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const file = requiredText(options, "file");
     await requireNew(file);
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
@@ -36,7 +36,7 @@ export const exportCommand: Command = {
     } finally {
       await sql.end({ timeout: 5 });
     }
-    answer({ file, bytes: (await stat(file)).size, root_key: vault.rootKey.id });
+    printResult({ file, bytes: (await stat(file)).size, root_key: vault.rootKey.id });
   },
 };
 

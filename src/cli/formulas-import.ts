@@ -24,7 +24,7 @@ export const formulasImport: Command = {
   summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",
   options: { file: { type: "string" } },
   help: ["--file F           a formula as POST /reactor-formulas takes it, or an array of them; id is required"],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const documents = await readDocuments(requiredText(options, "file"));
     const formulas = await checkAll(documents);
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
@@ -38,7 +38,7 @@ export const formulasImport: Command = {
       const event = { entityType: "reactor_formula", entityId: id, operation: "create" } as const;
       await recordVaultEvent(vault, { ...event, remark: `official, ${operatorName()}` });
     }
-    answer(formulas.map(({ id, name }) => ({ id, name })));
+    printResult(formulas.map(({ id, name }) => ({ id, name })));
   },
 };
 

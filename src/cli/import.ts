@@ -24,7 +24,7 @@ export const importCommand: Command = {
     "",
     "The root key comes from its file or service; if it was split, its shares are read from standard input.",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const file = requiredText(options, "file");
     const found = await stat(file).catch(() => undefined);
     if (!found?.isFile()) throw new UsageError(`--file ${file} cannot be read.`);
@@ -49,7 +49,7 @@ export const importCommand: Command = {
       mac.update(line);
       await importSections(sql, reader, mac, split);
       const [count] = await sql<{ tenants: number }[]>`select count(*) as tenants from tenants`;
-      answer({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
+      printResult({ file, tenants: count?.tenants ?? 0, root_key: header.key.root_key_id });
     } finally {
       await connection.end(5);
     }

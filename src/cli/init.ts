@@ -5,9 +5,9 @@ export const init: Command = {
   summary: "Set up the database (embedded unless DATABASE_URL is set): schema, roles and root key",
   options: {},
   help: [],
-  async run({ config, say, answer }) {
+  async run({ config, say, printResult }) {
     const { id } = await initVault(config, say);
     const { rootKeyHolder: holder } = config;
-    answer({ ready: true, root_key: id, ...(holder.kind === "file" ? { root_key_file: holder.path } : {}) });
+    printResult({ ready: true, root_key: id, ...(holder.kind === "file" ? { root_key_file: holder.path } : {}) });
   },
 };

@@ -12,7 +12,7 @@ export const keysList: Command = {
   summary: "List root keys and tenants' keys: ids, purposes, versions, states, and rows left under replaced ones",
   options: { tenant: { type: "string" } },
   help: ["--tenant ID        only the keys of this tenant"],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const tenant = typeof options.tenant === "string" ? options.tenant.toLowerCase() : options.tenant;
     if (tenant !== undefined && (typeof tenant !== "string" || !isTenantId(tenant)))
       throw new UsageError("--tenant must be the id of a tenant. Run: cloakroom tenants list");
@@ -27,7 +27,7 @@ export const keysList: Command = {
       for (const tenantId of tenant ? [tenant] : await listTenants(owner))
         keys.push(...(await keysOf(vault, tenantId)));
       if (tenant && keys.length === 0) throw new UsageError("There is no such tenant.");
-      answer([...roots, ...keys]);
+      printResult([...roots, ...keys]);
     } finally {
       await owner.end({ timeout: 5 });
     }

@@ -38,7 +38,7 @@ export const keysRotate: Command = {
     "",
     "Run an interrupted command again to continue. Keys of fingerprints, search terms, cursors and the log stay.",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const chosen = [options.root, options.all, options.tenant].filter((option) => option !== undefined);
     if (chosen.length !== 1) throw new UsageError("Choose one of --root, --tenant ID and --all.");
     const tenant = readTenant(options.tenant);
@@ -48,13 +48,13 @@ export const keysRotate: Command = {
     const owner = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     try {
       if (mayMove) {
-        await rotateRoot(vault, owner, say, answer);
+        await rotateRoot(vault, owner, say, printResult);
         return;
       }
       say("Keys of the purposes fingerprint, search, proof and audit stay, because old and new results are compared.");
       const rotated = await rotateTenants(vault, owner, tenant, retireAfter, say);
       if (rotated.length === 0) throw new UsageError("There is no such tenant.");
-      answer(rotated);
+      printResult(rotated);
     } finally {
       await owner.end({ timeout: 5 });
     }
@@ -65,7 +65,7 @@ async function rotateRoot(
   vault: Vault,
   owner: Sql,
   say: CommandInput["say"],
-  answer: CommandInput["answer"],
+  printResult: CommandInput["printResult"],
 ): Promise<void> {
   const { database, rootKeys } = vault;
   const waiting = setTimeout(
@@ -84,12 +84,12 @@ async function rotateRoot(
     say(`${tenantId}: its ${purpose} key ${version} does not open under the root key ${rootKeyId}.`);
   }
   if (broken.length === 0) {
-    answer({ root_key: rootKey.id, rewrapped });
+    printResult({ root_key: rootKey.id, rewrapped });
     return;
   }
   say("Restore these keys from a backup of the database, or the root key that they name, and run this again.");
   process.exitCode = 1;
-  answer({
+  printResult({
     ...{ root_key: rootKey.id, rewrapped },
     broken: broken.map(({ tenantId, purpose, version, rootKeyId }) => ({
       ...{ tenant_id: tenantId, purpose, version, root_key: rootKeyId },

@@ -17,7 +17,7 @@ export const keysSplit: Command = {
     "--threshold M      number of shares that restore the key",
     "--out DIR          write each share into a file of its own there instead of printing it once",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const shares = readCount(options, "shares", MAX_SHARES);
     const threshold = readCount(options, "threshold", shares);
     const out = options.out === undefined ? undefined : requiredText(options, "out");
@@ -41,9 +41,9 @@ export const keysSplit: Command = {
       remark: `${shares} shares, of which ${threshold} restore it, ${operatorName()}`,
     });
     if (out !== undefined) {
-      answer({ root_key: vault.rootKey.id, threshold, files });
+      printResult({ root_key: vault.rootKey.id, threshold, files });
     } else {
-      answer(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));
+      printResult(made.map((share, index) => ({ share: `${index + 1} of ${shares}`, text: share.reveal() })));
     }
     say(
       `Give each share to another person. Then keep ${config.rootKeyFile} offline or destroy it: a server that does not find it waits for ${threshold} shares (cloakroom keys unseal). Earlier shares of this key stay valid.`,

@@ -6,11 +6,11 @@ import { linesOf } from "../base/line-splitter.js";
 import { Sensitive } from "../crypto/sensitive.js";
 import { ShareError } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
-import { type ShareAnswer, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
+import { type ShareResult, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
 import { type Command, UsageError } from "./command.js";
 
-/** Longest answer in characters: a problem of one line, and some counts. */
-const MAX_ANSWER_LENGTH = 10_000;
+/** Longest result in characters: a problem of one line, and some counts. */
+const MAX_RESPONSE_LENGTH = 10_000;
 
 export const keysUnseal: Command = {
   summary: "Hand shares of the root key to a server on this machine that waits for them",
@@ -20,12 +20,12 @@ export const keysUnseal: Command = {
     "",
     "Shares are never arguments: all users of a machine see those, and shells record them.",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult: result }) {
     const { file } = options;
     const socket = await dial(config);
     try {
       const outcome = await handIn(socket, sharesOf(typeof file === "string" ? file : undefined), say);
-      answer({ unsealed: outcome.unsealed, shares_held: outcome.held, shares_needed: outcome.needed });
+      result({ unsealed: outcome.unsealed, shares_held: outcome.held, shares_needed: outcome.needed });
     } finally {
       socket.destroy();
     }
@@ -50,19 +50,19 @@ async function handIn(
   socket: Socket,
   shares: AsyncIterable<Sensitive<string>>,
   say: (line: string) => void,
-): Promise<ShareAnswer> {
-  const answers = linesOf(socket, MAX_ANSWER_LENGTH);
-  let last: ShareAnswer | undefined;
+): Promise<ShareResult> {
+  const results = linesOf(socket, MAX_RESPONSE_LENGTH);
+  let last: ShareResult | undefined;
   for await (const share of shares) {
     socket.write(`${share.reveal()}\n`);
-    const text = await nextOf(answers);
+    const text = await nextOf(results);
     if (text === undefined) throw new ShareError("The server closed the connection.");
-    const answer: ShareAnswer = JSON.parse(text);
-    if (answer.problem) throw new ShareError(answer.problem);
-    last = answer;
-    if (answer.unsealed) break;
-    const apart = `${answer.apart} from a different split are kept apart: only shares of one split combine.`;
-    say(`${answer.held} of ${answer.needed} shares received.${answer.apart > 0 ? ` ${apart}` : ""}`);
+    const result: ShareResult = JSON.parse(text);
+    if (result.problem) throw new ShareError(result.problem);
+    last = result;
+    if (result.unsealed) break;
+    const apart = `${result.apart} from a different split are kept apart: only shares of one split combine.`;
+    say(`${result.held} of ${result.needed} shares received.${result.apart > 0 ? ` ${apart}` : ""}`);
   }
   if (!last) throw new UsageError("No share was given: write them to standard input, one per line, or name a --file.");
   return last;

@@ -17,7 +17,7 @@ export const membersSignInLink: Command = {
     "--tenant T         the member's tenant. Default: the only one",
     "--reset-passkeys   remove the member's passkeys first, which were lost, and end the member's sign-ins",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const email = parseEmailAddress(requiredText(options, "email"));
     if (!email) throw new UsageError("--email must be an e-mail address.");
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
@@ -28,7 +28,7 @@ export const membersSignInLink: Command = {
     if (options["reset-passkeys"] === true) await resetPasskeysOf(vault, tenantId, memberId);
     const link = await createOperatorLink(vault, tenantId, memberId);
     const url = config.publicUrl ?? `http://${config.host}:${config.port}`;
-    answer({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
+    printResult({ link: `${addressForPeople(url)}${SIGN_IN_PATH}#${link.reveal()}` });
   },
 };
 

@@ -7,13 +7,13 @@ export const migrate: Command = {
   summary: "Bring the schema up to date",
   options: {},
   help: [],
-  async run({ config, say, answer }) {
+  async run({ config, say, printResult }) {
     if (!config.databaseUrl) {
       // The embedded database is migrated whenever it is opened.
       await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
-      answer({ applied: vault.migrated });
+      printResult({ applied: vault.migrated });
       return;
     }
-    answer({ applied: await migrateVault(config, say) });
+    printResult({ applied: await migrateVault(config, say) });
   },
 };

@@ -23,7 +23,7 @@ export async function runCommand(commands: Commands, args: readonly string[]): P
     config,
     ...{ options, operands },
     say,
-    answer: (result) => void process.stdout.write(`${options.json ? printableJson(result) : inLines(result)}\n`),
+    printResult: (result) => void process.stdout.write(`${options.json ? printableJson(result) : inLines(result)}\n`),
   });
 }
 

@@ -4,7 +4,7 @@ import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
 import { UsageError } from "./command.js";
 
 /** The content of an earlier `audit verify --json`. */
-export interface EarlierAnswer {
+export interface EarlierResult {
   /**
    * Its tenants with their last seals, or undefined before the first seal. Tenants reported as gone are omitted: each
    * is reported once.
@@ -18,14 +18,13 @@ export interface EarlierAnswer {
  * Parses an earlier result of `audit verify --json`.
  * @throws {UsageError} if the file is something else.
  */
-export async function readSeenSeals(path: string): Promise<EarlierAnswer> {
+export async function readSeenSeals(path: string): Promise<EarlierResult> {
   const text = await readFile(path, "utf8").catch(() => {
     throw new UsageError(`--since ${path} cannot be read.`);
   });
   const tenants = new Map<TenantId, SeenSeal | undefined>();
   for (const entry of parseList(text, path)) {
-    if (!isObject(entry) || typeof entry.tenant_id !== "string" || !isTenantId(entry.tenant_id))
-      throw notAnAnswer(path);
+    if (!isObject(entry) || typeof entry.tenant_id !== "string" || !isTenantId(entry.tenant_id)) throw notAResult(path);
     if (!wasGone(entry) && entry.tenant_id !== VAULT_TENANT_ID)
       tenants.set(entry.tenant_id, readSeal(entry.last_seal, path));
   }
@@ -35,9 +34,9 @@ export async function readSeenSeals(path: string): Promise<EarlierAnswer> {
 
 function readSeal(last: unknown, path: string): SeenSeal | undefined {
   if (last === undefined) return undefined;
-  if (!isObject(last) || typeof last.number !== "number" || typeof last.mac !== "string") throw notAnAnswer(path);
+  if (!isObject(last) || typeof last.number !== "number" || typeof last.mac !== "string") throw notAResult(path);
   const minute = new Date(typeof last.minute === "string" ? last.minute : Number.NaN);
-  if (Number.isNaN(minute.getTime())) throw notAnAnswer(path);
+  if (Number.isNaN(minute.getTime())) throw notAResult(path);
   return { number: last.number, mac: last.mac, minute };
 }
 
@@ -52,10 +51,10 @@ function parseList(text: string, path: string): readonly unknown[] {
   } catch {
     // Reported below.
   }
-  throw notAnAnswer(path);
+  throw notAResult(path);
 }
 
-function notAnAnswer(path: string): UsageError {
+function notAResult(path: string): UsageError {
   return new UsageError(`--since ${path} is not what audit verify --json prints.`);
 }
 

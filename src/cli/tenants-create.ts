@@ -10,7 +10,7 @@ export const tenantsCreate: Command = {
   summary: "Create a tenant with its owner and a management application, and show the management key once",
   options: { name: { type: "string" }, "owner-email": { type: "string" } },
   help: ["--name N           name of the tenant", "--owner-email E    e-mail address of its owner"],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const name = requiredText(options, "name");
     const ownerEmail = parseEmailAddress(requiredText(options, "owner-email"));
     if (name.length > 200) throw new UsageError("--name must have at most 200 characters.");
@@ -21,6 +21,6 @@ export const tenantsCreate: Command = {
       ownerEmail,
     });
     await recordTenantEvent(vault, "create", tenantId, { remark: operatorName() });
-    answer({ tenant_id: tenantId, application_id: applicationId, key: managementKey.reveal() });
+    printResult({ tenant_id: tenantId, application_id: applicationId, key: managementKey.reveal() });
   },
 };

@@ -7,13 +7,13 @@ export const tenantsList: Command = {
   summary: "List all tenants",
   options: {},
   help: [],
-  async run({ config, say, answer }) {
+  async run({ config, say, printResult }) {
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const sql = connect(vault.ownerAddress, { connections: 1, statementTimeout: 10_000 });
     try {
       const rows = await sql<{ tenant_id: string; name: string; state: string; created_at: Date }[]>`
         select tenant_id, name, state, created_at from tenants order by created_at, tenant_id`;
-      answer(rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })));
+      printResult(rows.map((row) => ({ ...row, created_at: row.created_at.toISOString() })));
     } finally {
       await sql.end({ timeout: 5 });
     }

@@ -14,14 +14,14 @@ export const tenantsUpdate: Command = {
     "--included-monthly-active-tokens N",
     "                   a number, or default for CLOAKROOM_INCLUDED_MONTHLY_ACTIVE_TOKENS",
   ],
-  async run({ config, options, say, answer }) {
+  async run({ config, options, say, printResult }) {
     const id = requiredText(options, "id").toLowerCase();
     if (!isTenantId(id)) throw new UsageError("--id must be the UUID of a tenant.");
     const included = readIncluded(requiredText(options, "included-monthly-active-tokens"));
     await using vault = await openVault({ config, as: "command", announce: say, clock: systemClock });
     const isThere = await vault.database.ordinary.run(id, "unguarded", (tx) => setIncludedMonthlyTokens(tx, included));
     if (!isThere) throw new UsageError("There is no such tenant. Run: cloakroom tenants list");
-    answer({ tenant_id: id, included_monthly_active_tokens: included ?? config.includedMonthlyActiveTokens });
+    printResult({ tenant_id: id, included_monthly_active_tokens: included ?? config.includedMonthlyActiveTokens });
   },
 };
 

@@ -82,7 +82,7 @@ export class KmsRootKey implements RootKey {
 
   #unreachable(reason: string): RootKeyUnreachable {
     return new RootKeyUnreachable(
-      `AWS KMS, which holds the root key ${this.#keyId}, does not answer (${reason}). Check the network and AWS_REGION.`,
+      `AWS KMS, which holds the root key ${this.#keyId}, does not respond (${reason}). Check the network and AWS_REGION.`,
     );
   }
 }

@@ -24,7 +24,7 @@ export interface RootKey {
   renew?(): Promise<void>;
 }
 
-/** The root key's holder answered, and the wrapped key does not open. */
+/** The root key's holder responded, and the wrapped key does not open. */
 export class RootKeyRefused extends Error {
   override readonly name = "RootKeyRefused";
 }
@@ -35,7 +35,7 @@ export class RootKeyDenied extends Error {
 }
 
 /**
- * The root key's holder did not answer. A running server retries; a start does not. The message is one line for the
+ * The root key's holder did not respond. A running server retries; a start does not. The message is one line for the
  * operator.
  */
 export class RootKeyUnreachable extends Error {

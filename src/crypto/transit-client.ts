@@ -19,11 +19,11 @@ export interface TransitSettings {
   readonly namespace: string | undefined;
   /** Certificates to trust in place of the system's, in PEM. */
   readonly ca: string | undefined;
-  /** Longest wait for an answer, in milliseconds. */
+  /** Longest wait for a response, in milliseconds. */
   readonly timeout?: number;
 }
 
-type Answer = { readonly ok: true; readonly body: JsonObject } | ({ readonly ok: false } & Refusal);
+type TransitResponse = { readonly ok: true; readonly body: JsonObject } | ({ readonly ok: false } & Refusal);
 
 interface Refusal {
   readonly status: number;
@@ -31,7 +31,7 @@ interface Refusal {
 }
 
 const TIMEOUT_MS = 5_000;
-const MAX_ANSWER_LENGTH = 256 * 1024;
+const MAX_RESPONSE_LENGTH = 256 * 1024;
 
 /**
  * Client of the HTTP interface of Vault or OpenBao. The operator chose this destination, so the egress guard does not
@@ -47,19 +47,19 @@ export class TransitClient {
 
   /**
    * @param path below `/v1/`
-   * @returns the `data` of the answer, or "refused" for a 400: the input does not fit the key.
+   * @returns the `data` of the response, or "refused" for a 400: the input does not fit the key.
    * @throws {RootKeyDenied | RootKeyUnreachable}
    */
   async write(path: string, body: JsonObject): Promise<JsonObject | "refused"> {
-    let answer = await this.#send(path, body, await this.#token());
+    let response = await this.#send(path, body, await this.#token());
     // The login may have expired: the operator chooses its lifetime.
-    if (!answer.ok && answer.status === 403 && this.#settings.credentials.kind === "approle") {
+    if (!response.ok && response.status === 403 && this.#settings.credentials.kind === "approle") {
       this.#login = undefined;
-      answer = await this.#send(path, body, await this.#token());
+      response = await this.#send(path, body, await this.#token());
     }
-    if (answer.ok) return isJsonObject(answer.body.data) ? answer.body.data : {};
-    if (answer.status === 400) return "refused";
-    throw this.#toOperatorError(answer);
+    if (response.ok) return isJsonObject(response.body.data) ? response.body.data : {};
+    if (response.status === 400) return "refused";
+    throw this.#toOperatorError(response);
   }
 
   #token(): Promise<string> {
@@ -74,20 +74,20 @@ export class TransitClient {
 
   async #logIn(roleId: string, secretId: Sensitive<string>): Promise<string> {
     const body = { role_id: roleId, secret_id: secretId.reveal() };
-    const answer = await this.#send("auth/approle/login", body, undefined);
-    if (!answer.ok) {
-      if (answer.status >= 500 || answer.status === 429) throw this.#toOperatorError(answer);
+    const response = await this.#send("auth/approle/login", body, undefined);
+    if (!response.ok) {
+      if (response.status >= 500 || response.status === 429) throw this.#toOperatorError(response);
       throw new RootKeyDenied(
-        `${this.#settings.origin} refuses the AppRole login (${answer.status}). Check CLOAKROOM_TRANSIT_ROLE_ID and CLOAKROOM_TRANSIT_SECRET_ID.`,
+        `${this.#settings.origin} refuses the AppRole login (${response.status}). Check CLOAKROOM_TRANSIT_ROLE_ID and CLOAKROOM_TRANSIT_SECRET_ID.`,
       );
     }
-    const { auth } = answer.body;
+    const { auth } = response.body;
     const token = isJsonObject(auth) ? auth.client_token : undefined;
-    if (typeof token !== "string") throw this.#unreachable("its login answer holds no token");
+    if (typeof token !== "string") throw this.#unreachable("its login response holds no token");
     return token;
   }
 
-  async #send(path: string, body: JsonObject, token: string | undefined): Promise<Answer> {
+  async #send(path: string, body: JsonObject, token: string | undefined): Promise<TransitResponse> {
     const { namespace, origin } = this.#settings;
     const headers = {
       "Content-Type": "application/json",
@@ -97,15 +97,15 @@ export class TransitClient {
     };
     const { status, text } = await this.#exchange(new URL(`/v1/${path}`, origin), headers, JSON.stringify(body));
     if (status === 204) return { ok: true, body: {} };
-    let answer: Json;
+    let response: Json;
     try {
-      answer = JSON.parse(text);
+      response = JSON.parse(text);
     } catch {
       throw this.#unreachable(`status ${status} without JSON`);
     }
-    if (!isJsonObject(answer)) throw this.#unreachable(`status ${status} without an object`);
-    if (status >= 200 && status < 300) return { ok: true, body: answer };
-    return { ok: false, status, errors: Array.isArray(answer.errors) ? answer.errors.map(String).join(" ") : "" };
+    if (!isJsonObject(response)) throw this.#unreachable(`status ${status} without an object`);
+    if (status >= 200 && status < 300) return { ok: true, body: response };
+    return { ok: false, status, errors: Array.isArray(response.errors) ? response.errors.map(String).join(" ") : "" };
   }
 
   #exchange(url: URL, headers: Record<string, string>, body: string): Promise<{ status: number; text: string }> {
@@ -123,7 +123,7 @@ export class TransitClient {
         response.on("data", (chunk: Buffer) => {
           size += chunk.length;
           chunks.push(chunk);
-          if (size > MAX_ANSWER_LENGTH) request.destroy(new Error("the answer is too long"));
+          if (size > MAX_RESPONSE_LENGTH) request.destroy(new Error("the response is too long"));
         });
         response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
       });
@@ -146,7 +146,7 @@ export class TransitClient {
 
   #unreachable(reason: string): RootKeyUnreachable {
     return new RootKeyUnreachable(
-      `The root key's holder ${this.#settings.origin} does not answer (${reason}). Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL.`,
+      `The root key's holder ${this.#settings.origin} does not respond (${reason}). Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL.`,
     );
   }
 }
@@ -155,5 +155,5 @@ export class TransitClient {
 function reasonOf(error: unknown, timeout: number): string {
   if (!(error instanceof Error)) return "unknown";
   if (error.name === "AbortError" || error.name === "TimeoutError") return `nothing within ${timeout} ms`;
-  return "code" in error ? String(error.code) : "no HTTP answer";
+  return "code" in error ? String(error.code) : "no HTTP response";
 }

@@ -76,16 +76,19 @@ const failures: Readonly<Record<FailureReason, readonly [FaultCode, string]>> = 
   name_failed: ["destination_unreachable", "The destination's name could not be resolved."],
   connect_timeout: ["destination_unreachable", "The destination could not be connected to in time."],
   connect_failed: ["destination_unreachable", "The destination could not be connected to."],
-  wrong_peer: ["destination_unreachable", "The destination answered from another address than the one checked."],
+  wrong_peer: ["destination_unreachable", "The destination responded from another address than the one checked."],
   tls_failed: ["destination_unreachable", "No secure connection to the destination could be set up."],
   certificate_invalid: ["destination_unreachable", "The destination's certificate could not be verified."],
   request_body_failed: ["malformed_body", "The request's body could not be read to its end."],
-  headers_timeout: ["destination_timeout", "The destination did not answer in time."],
-  connection_lost: ["destination_unreachable", "The destination closed the connection before its answer was complete."],
-  malformed_response: ["destination_unreachable", "The destination's answer is not valid HTTP."],
-  response_headers_too_large: ["destination_unreachable", "The headers of the destination's answer are too large."],
-  body_timeout: ["destination_timeout", "The destination's answer stopped before its end."],
-  body_too_large: ["destination_unreachable", "The destination's answer is too large."],
+  headers_timeout: ["destination_timeout", "The destination did not respond in time."],
+  connection_lost: [
+    "destination_unreachable",
+    "The destination closed the connection before its response was complete.",
+  ],
+  malformed_response: ["destination_unreachable", "The destination's response is not valid HTTP."],
+  response_headers_too_large: ["destination_unreachable", "The headers of the destination's response are too large."],
+  body_timeout: ["destination_timeout", "The destination's response stopped before its end."],
+  body_too_large: ["destination_unreachable", "The destination's response is too large."],
   aborted: ["destination_timeout", "The call to the destination was cancelled."],
 };
 
@@ -119,7 +122,7 @@ export class EgressError extends Error {
     this.#destination ??= { host, port };
   }
 
-  /** The error as callers see it: destination_timeout for a late answer, otherwise mostly destination_unreachable. */
+  /** The error as callers see it: destination_timeout for a late response, otherwise mostly destination_unreachable. */
   toFault(): Fault {
     const code = isRefusal(this.reason) ? "destination_unreachable" : failures[this.reason][0];
     return new Fault(code, this.message, { cause: this });

@@ -7,17 +7,17 @@ import { isEstablished, readyEvent } from "./guarded-connect.js";
 import { type HeaderPair, headerPairs } from "./request-framing.js";
 import { ResponseBody } from "./response-body.js";
 
-/** Limits of one request and its answer. */
+/** Limits of one request and its response. */
 export interface ExchangeLimits {
   /** Cancels the call, including the reading of its body. */
   readonly signal?: AbortSignal | undefined;
   readonly timeouts?: {
     /**
-     * Milliseconds from the call to the answer's headers, including the wait for a connection. Restarts with each chunk
+     * Milliseconds from the call to the response's headers, including the wait for a connection. Restarts with each chunk
      * of a streamed request body. Default 25,000.
      */
     readonly headersMs?: number;
-    /** Milliseconds between two bytes of the answer's body. Default 25,000. */
+    /** Milliseconds between two bytes of the response's body. Default 25,000. */
     readonly bodyIdleMs?: number;
   };
   /** Default: no limit. */
@@ -53,7 +53,7 @@ export class Exchange {
     this.#deadline = setTimeout(() => this.#fail("headers_timeout"), limits.timeouts?.headersMs ?? 25_000);
     limits.signal?.addEventListener("abort", this.#abort);
     outgoing.once("socket", (socket) => this.#follow(socket));
-    outgoing.once("response", (message) => this.#answer(message));
+    outgoing.once("response", (message) => this.#receive(message));
     outgoing.on("error", (error) => this.#fail(this.#reasonOf(error), error));
     outgoing.once("close", () => this.#fail("connection_lost"));
   }
@@ -88,7 +88,7 @@ export class Exchange {
   }
 
   /**
-   * Node stops emitting `drain` once the answer is complete. Without this, a body still being sent would wait forever,
+   * Node stops emitting `drain` once the response is complete. Without this, a body still being sent would wait forever,
    * and so would the caller's next request on the same connection.
    */
   #keepSending(socket: Socket): void {
@@ -99,7 +99,7 @@ export class Exchange {
     this.#outgoing.once("close", () => socket.off("drain", resume));
   }
 
-  #answer(message: IncomingMessage): void {
+  #receive(message: IncomingMessage): void {
     const { rawHeaders } = message;
     if (rawHeaders.length / 2 > maxResponseHeaders) {
       this.#fail("response_headers_too_large");
@@ -120,7 +120,7 @@ export class Exchange {
     });
   }
 
-  /** The answer cannot be due while the body is still being sent. */
+  /** The response cannot be due while the body is still being sent. */
   #outlast(): void {
     if (this.#body === undefined && this.#stage === "written") this.#deadline.refresh();
   }
@@ -128,7 +128,7 @@ export class Exchange {
   readonly #abort = (): void => this.#fail("aborted");
 
   /**
-   * Keeps the first failure; later ones follow from the teardown. A complete answer also ends here, without creating an
+   * Keeps the first failure; later ones follow from the teardown. A complete response also ends here, without creating an
    * error: its stack trace took 2 % of a proxied call.
    */
   #fail(reason: FailureReason | EgressError, cause?: unknown): void {

@@ -132,7 +132,7 @@ class GuardedHttpsAgent extends https.Agent {
 
 /**
  * The pool is part of the key of sockets: tenants never share a connection, so one tenant's traffic cannot reach
- * another's request or answer.
+ * another's request or response.
  */
 function pooledName(destination: string, options: PooledRequestOptions): string {
   return `${options.pool ?? ""}\n${destination}`;

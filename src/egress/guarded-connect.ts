@@ -42,16 +42,16 @@ export function isEstablished(socket: Socket): boolean {
  */
 export function guardedConnect(target: EgressTarget, guard: Guard): Socket {
   const dialled = new Set<string>();
-  const admit = (addresses: readonly string[]) => {
+  const checkAddresses = (addresses: readonly string[]) => {
     assertAllowed(target, addresses, guard);
     for (const address of addresses) dialled.add(canonical(address));
   };
-  if (isIP(target.host) !== 0) admit([target.host]);
+  if (isIP(target.host) !== 0) checkAddresses([target.host]);
   const lookup: LookupFunction = (name, _options, callback) => {
     resolveInTime(name, guard).then(
       (addresses) => {
         try {
-          admit(addresses);
+          checkAddresses(addresses);
         } catch (refusal) {
           callback(asError(refusal), []);
           return;

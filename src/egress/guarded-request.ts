@@ -21,7 +21,7 @@ export interface GuardedRequest extends ExchangeLimits {
   readonly pool: string;
 }
 
-/** Twice Node's default; answers of large services with many cookies stay below. */
+/** Twice Node's default; responses of large services with many cookies stay below. */
 const maxResponseHeaderBytes = 32_768;
 
 /**

@@ -35,10 +35,10 @@ export function systemResolver(
 /** Resolves A and AAAA records, IPv4 first: a broken IPv6 route is the more common fault. */
 export function resolveOver(resolver: Pick<dns.Resolver, "resolve4" | "resolve6">): ResolveName {
   return async (name) => {
-    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    const results = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
     if (addresses.length > 0) return addresses;
-    const errors = answers.flatMap((answer) => (answer.status === "rejected" ? [nameError(answer.reason)] : []));
+    const errors = results.flatMap((result) => (result.status === "rejected" ? [nameError(result.reason)] : []));
     // "No AAAA record" is less informative than a time-out or a refusal of the other query.
     throw errors.find(({ reason }) => reason !== "name_not_found") ?? errors[0] ?? new EgressError("name_not_found");
   };

@@ -10,7 +10,7 @@ export interface ResponseBodyLimits {
 }
 
 /**
- * The raw bytes of an answer, undecoded. Ends only if the answer is complete; any other end is an EgressError. A body
+ * The raw bytes of a response, undecoded. Ends only if the response is complete; any other end is an EgressError. A body
  * longer than the stream's buffer holds its connection until it is read or destroyed; if neither happens, it fails
  * after the idle time.
  */
@@ -46,7 +46,7 @@ export class ResponseBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     clearTimeout(this.#idle);
-    // A complete answer has returned its connection to the pool, so destroying it would have no effect.
+    // A complete response has returned its connection to the pool, so destroying it would have no effect.
     if (!this.#source.complete || !this.#source.readableEnded) this.#source.destroy();
     callback(error);
   }

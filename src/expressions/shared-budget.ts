@@ -1,10 +1,10 @@
 import { Budget } from "./budget.js";
 
-/** Share for small work beside something costly in one answer: some 140 expressions, or 0.8 ms, each. */
+/** Share for small work beside something costly in one response: some 140 expressions, or 0.8 ms, each. */
 const SMALL_SHARE = 20_000;
 
 /**
- * A budget for all masks of one answer: as much as one request. When it is used up, each further mask gets a small
+ * A budget for all masks of one response: as much as one request. When it is used up, each further mask gets a small
  * share of its own. A costly mask thus delays the server once instead of a hundred times, and hides only itself.
  */
 export class SharedBudget {

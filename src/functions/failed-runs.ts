@@ -33,7 +33,7 @@ const PER_FUNCTION = 10;
 const PER_TENANT = 60;
 /** Runs being stored at a time. Further ones are dropped, because the database cannot keep up. */
 const MAX_UNDER_WAY = 100;
-/** Longest delay of the caller's answer by storing, in milliseconds. */
+/** Longest delay of the caller's response by storing, in milliseconds. */
 const TIMEOUT_MS = 250;
 /** Limits of stored error texts, and of characters of each. */
 const MAX_TEXTS = 50;
@@ -46,7 +46,7 @@ export interface FailedRunParts {
   readonly onFailure: (tenantId: TenantId) => void;
 }
 
-/** Stores failed runs for their tenant to read. Errors in storing do not change the answer. */
+/** Stores failed runs for their tenant to read. Errors in storing do not change the response. */
 export class FailedRuns {
   readonly #parts: FailedRunParts;
   readonly #underWay = new Set<Promise<void>>();

@@ -4,7 +4,7 @@ import { EgressError } from "../egress/egress-error.js";
 export interface FetchLimits {
   readonly ofTenant: number;
   readonly ofAll: number;
-  /** A tenant may have this many whatever the others have: some destinations take 25 s to answer. */
+  /** A tenant may have this many whatever the others have: some destinations take 25 s to respond. */
   readonly guaranteed: number;
 }
 

@@ -2,16 +2,16 @@ import { HostFailure } from "../sandbox/host-calls.js";
 
 const MB = 1024 * 1024;
 
-/** Bytes of answers that tenants' code fetches at once in this process. */
+/** Bytes of responses that tenants' code fetches at once in this process. */
 export interface FetchLimits {
   readonly ofTenant: number;
   readonly ofAll: number;
 }
 
-/** A run makes 64 calls at once, most of whose answers have some KB. A tenant has some 100 runs at once. */
+/** A run makes 64 calls at once, most of whose responses have some KB. A tenant has some 100 runs at once. */
 const LIMITS: FetchLimits = { ofTenant: 32 * MB, ofAll: 128 * MB };
 
-/** Counts the bytes of answers that are being read for tenants' code: each may hold 1 MB for as long as its run. */
+/** Counts the bytes of responses that are being read for tenants' code: each may hold 1 MB for as long as its run. */
 export class FetchedBytes {
   readonly #limits: FetchLimits;
   readonly #byTenant = new Map<string, number>();
@@ -26,7 +26,7 @@ export class FetchedBytes {
     const { ofTenant, ofAll } = this.#limits;
     const ofThis = (this.#byTenant.get(tenantId) ?? 0) + bytes;
     if (ofThis > ofTenant) {
-      throw new HostFailure("ELIMIT", `the answers that your code fetches at once are larger than ${ofTenant} bytes`);
+      throw new HostFailure("ELIMIT", `the responses that your code fetches at once are larger than ${ofTenant} bytes`);
     }
     if (this.#all + bytes > ofAll) throw new HostFailure("ELIMIT", "too much is being fetched at once: try again");
     this.#all += bytes;

@@ -28,9 +28,9 @@ export interface TenantFunction {
 export type FunctionResult =
   | { readonly kind: "returned"; readonly value: Json }
   /** The code answers the caller itself: CustomHttpResponseError. */
-  | { readonly kind: "answered"; readonly answer: FunctionAnswer };
+  | { readonly kind: "answered"; readonly response: FunctionResponse };
 
-export interface FunctionAnswer {
+export interface FunctionResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
@@ -85,7 +85,7 @@ export function resultOf(outcome: RunOutcome): FunctionResult {
       return { kind: outcome.kind, value: outcome.value };
     case "threw": {
       const { error } = outcome;
-      if (error.type === "custom_http_response") return { kind: "answered", answer: answerOf(error) };
+      if (error.type === "custom_http_response") return { kind: "answered", response: responseOf(error) };
       // Callers do not see where code threw a published error; only its authors do.
       const position = error.type === "other" ? error.position : undefined;
       throw new FunctionFailed(error.status, error.detail, error.errors, position);
@@ -97,11 +97,11 @@ export function resultOf(outcome: RunOutcome): FunctionResult {
 
 const RUNTIME_ERROR = "Reactor Runtime Error";
 
-/** Headers that frame an answer, which code may not set. */
+/** Headers that frame a response, which code may not set. */
 const FRAMING = new Set(["connection", "content-length", "keep-alive", "trailer", "transfer-encoding", "upgrade"]);
 
-/** @throws {FunctionFailed} for an answer that cannot be sent: an interim status, or invalid headers. */
-function answerOf({ status, headers, body }: FunctionAnswer): FunctionAnswer {
+/** @throws {FunctionFailed} for a response that cannot be sent: an interim status, or invalid headers. */
+function responseOf({ status, headers, body }: FunctionResponse): FunctionResponse {
   const kept = Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()));
   try {
     for (const [name, value] of kept) {

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Caller } from "../access/caller.js";
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
-import { collectAnswer } from "../egress/collect-answer.js";
+import { collectResponse } from "../egress/collect-response.js";
 import { EgressError, type EgressReason } from "../egress/egress-error.js";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
@@ -22,7 +22,7 @@ import { FunctionFailed, readErrors } from "./function-failed.js";
 import type { HostCallsFor } from "./function-runner.js";
 
 /** The response of an API operation: its REST status and body. */
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly body: Json;
   /** The body without data that may not be stored, such as a card's verification code. */
@@ -30,7 +30,7 @@ export interface ApiAnswer {
 }
 
 /** Runs an API operation as an application, exactly as over REST: rights, validation and log rows included. */
-export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: AbortSignal) => Promise<ApiAnswer>;
+export type CallApi = (caller: Caller, method: BtMethod, args: Json, signal: AbortSignal) => Promise<ApiResponse>;
 
 /** The way out for tenants' code, and its limits. */
 export interface FetchingParts {
@@ -134,7 +134,7 @@ function bytesOf(body: HostBody): Buffer {
 async function readAll(body: Readable, tenantId: TenantId, fetched: FetchedBytes): Promise<HostBody> {
   let size = 0;
   try {
-    const bytes = await collectAnswer(body, (count) => {
+    const bytes = await collectResponse(body, (count) => {
       fetched.take(tenantId, count);
       size += count;
     });
@@ -145,10 +145,10 @@ async function readAll(body: Readable, tenantId: TenantId, fetched: FetchedBytes
 }
 
 function tooLarge(): HostFailure {
-  return new HostFailure("ELIMIT", `the answer is larger than ${HOST_CALL_BYTES} bytes`);
+  return new HostFailure("ELIMIT", `the response is larger than ${HOST_CALL_BYTES} bytes`);
 }
 
-/** Text if the bytes are UTF-8: most answers are, and base64 costs the code a third more. */
+/** Text if the bytes are UTF-8: most responses are, and base64 costs the code a third more. */
 function shownBody(bytes: Buffer): HostBody {
   const text = bytes.toString("utf8");
   return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };

@@ -12,7 +12,7 @@ import {
 import { type ObservedRun, observedRun } from "./observed-run.js";
 import type { StubbedHostCalls, TestStubs } from "./test-stubs.js";
 
-/** Parts that run code in a test: the sandbox, and the answers to its calls. */
+/** Parts that run code in a test: the sandbox, and the responses to its calls. */
 export interface TestSetup {
   readonly runner: TestRunner;
   readonly hosts: StubbedHostCalls;

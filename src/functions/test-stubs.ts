@@ -10,7 +10,7 @@ import {
 
 /** Replaces the outside world in a test run. */
 export interface TestStubs {
-  /** Requests without a prepared answer go to their destination. */
+  /** Requests without a prepared response go to their destination. */
   readonly network: boolean;
   readonly fetch: readonly TestFetch[];
   readonly bt: readonly TestBt[];
@@ -33,7 +33,7 @@ export interface TestBt {
   readonly body: Json;
 }
 
-/** A call by the code, and its answer. */
+/** A call by the code, and its response. */
 export interface TestedCall {
   readonly to: "fetch" | "bt";
   readonly method: string;
@@ -67,29 +67,35 @@ export class StubbedHostCalls {
   }
 
   async #bt(method: BtMethod): Promise<Json> {
-    const answers = this.#outside.bt.filter((answer) => answer.method === method);
+    const prepared = this.#outside.bt.filter((call) => call.method === method);
     const asked = this.#askedOfBt.get(method) ?? 0;
     this.#askedOfBt.set(method, asked + 1);
-    const answer = answers[Math.min(asked, answers.length - 1)];
-    this.#note({ to: "bt", method, url: undefined, answeredBy: answer ? "test" : "nothing", status: answer?.status });
-    if (!answer)
-      throw new HostFailure("ENOANSWER", `This test run has no answer to bt.${method}: give one in outside.bt.`);
-    if (answer.status >= 400) throw new BtRefusal(answer.status, answer.body);
-    return answer.body;
+    const response = prepared[Math.min(asked, prepared.length - 1)];
+    this.#note({
+      to: "bt",
+      method,
+      url: undefined,
+      answeredBy: response ? "test" : "nothing",
+      status: response?.status,
+    });
+    if (!response)
+      throw new HostFailure("ENOANSWER", `This test run has no response to bt.${method}: give one in outside.bt.`);
+    if (response.status >= 400) throw new BtRefusal(response.status, response.body);
+    return response.body;
   }
 
   async #fetch(request: HostFetchRequest, signal: AbortSignal): Promise<HostFetchResponse> {
     const { method, url } = request;
-    const answer = this.#outside.fetch.find((candidate) => matches(candidate, request));
-    if (answer) {
-      this.#note({ to: "fetch", method, url, answeredBy: "test", status: answer.status });
-      return responseOf(answer);
+    const prepared = this.#outside.fetch.find((candidate) => matches(candidate, request));
+    if (prepared) {
+      this.#note({ to: "fetch", method, url, answeredBy: "test", status: prepared.status });
+      return responseOf(prepared);
     }
     if (!this.#outside.network) {
       this.#note({ to: "fetch", method, url, answeredBy: "nothing", status: undefined });
       throw new HostFailure(
         "ENOANSWER",
-        "This test run has no answer to this request: give one in outside.fetch, or set outside.network.",
+        "This test run has no response to this request: give one in outside.fetch, or set outside.network.",
       );
     }
     const note = (status?: number) => this.#note({ to: "fetch", method, url, answeredBy: "network", status });
@@ -108,9 +114,9 @@ export class StubbedHostCalls {
   }
 }
 
-function matches(answer: TestFetch, { method, url }: HostFetchRequest): boolean {
-  if (answer.method !== undefined && answer.method.toUpperCase() !== method.toUpperCase()) return false;
-  return answer.url.endsWith("*") ? url.startsWith(answer.url.slice(0, -1)) : sameAddress(answer.url, url);
+function matches(prepared: TestFetch, { method, url }: HostFetchRequest): boolean {
+  if (prepared.method !== undefined && prepared.method.toUpperCase() !== method.toUpperCase()) return false;
+  return prepared.url.endsWith("*") ? url.startsWith(prepared.url.slice(0, -1)) : sameAddress(prepared.url, url);
 }
 
 /** Clients add a slash to an address without a path. */

@@ -71,7 +71,7 @@ const SWEEPS: readonly Sweep[] = [
 ];
 
 /**
- * Deletes expired rows: tokens, verification codes after an hour, sessions, stored answers, results of runs, failed
+ * Deletes expired rows: tokens, verification codes after an hour, sessions, stored responses, results of runs, failed
  * runs.
  */
 export function sweepJobs(parts: SweepParts): readonly Job[] {

@@ -19,7 +19,7 @@ export interface Message {
  * - `sender_refused`: the server refuses the sender address, until the operator changes it
  * - `not_written`: the message could not be written to its file
  * - `login_refused`: the server refuses the login
- * - `unreachable`: no server answered
+ * - `unreachable`: no server responded
  */
 export type SendResult =
   | "sent"

@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import { BodyTooLarge, IncompleteBody } from "./body-errors.js";
 import { BodyFault } from "./body-fault.js";
 import { type BodyMemory, nextReservation, reserveBody } from "./body-reservation.js";
-import type { Reservation } from "./memory-lease.js";
 import type { ReadingEnd } from "./reading-end.js";
+import type { Reservation } from "./request-memory.js";
 
 /** An incomplete body must grow by PROGRESS_BYTES in this time: 6.5 KB/s. */
 const PROGRESS_MS = 5_000;

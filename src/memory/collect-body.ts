@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import { ArrivingBody } from "./arriving-body.js";
 import { BodyTooLarge } from "./body-errors.js";
 import { type BodyMemory, nextReservation, reserveBody } from "./body-reservation.js";
-import type { Reservation } from "./memory-lease.js";
 import type { ReadingEnd } from "./reading-end.js";
+import type { Reservation } from "./request-memory.js";
 
 export interface BodyLimits {
   readonly maxBytes: number;

@@ -1,5 +1,5 @@
 import { SMALL_BODY_BYTES } from "./body-sizes.js";
-import type { RequestMemory, Reservation } from "./memory-lease.js";
+import type { RequestMemory, Reservation } from "./request-memory.js";
 
 /** Compressed bytes are held but not parsed: of the 8 bytes of memory that a byte of a body takes, they take 2. */
 const COMPRESSED_SHARE = 1 / 4;

@@ -1,7 +1,7 @@
 import type { TenantId, Uuid } from "../base/ids.js";
 import { BYTES_FOR_EACH } from "./body-sizes.js";
-import { MemoryLease } from "./memory-lease.js";
 import { MemoryPool, type MemoryPools } from "./memory-pool.js";
+import { ReservedMemory } from "./request-memory.js";
 
 const MB = 1024 * 1024;
 
@@ -25,14 +25,14 @@ export class MemoryBudget implements MemoryPools {
   }
 
   /** For work on behalf of an application, without a request. The caller closes it. */
-  openFor(tenantId: TenantId, applicationId: Uuid): MemoryLease {
-    const lease = this.open(() => `code of ${tenantId}`);
-    lease.prove({ kind: "key", tenantId, applicationId, sessionId: undefined });
-    return lease;
+  openFor(tenantId: TenantId, applicationId: Uuid): ReservedMemory {
+    const reserved = this.open(() => `code of ${tenantId}`);
+    reserved.prove({ kind: "key", tenantId, applicationId, sessionId: undefined });
+    return reserved;
   }
 
   /** @param readClient returns the client's address; called at first use. */
-  open(readClient: () => string): MemoryLease {
-    return new MemoryLease(this, readClient);
+  open(readClient: () => string): ReservedMemory {
+    return new ReservedMemory(this, readClient);
   }
 }

@@ -132,7 +132,7 @@ export class MemoryPool {
   }
 }
 
-/** The pools that a lease reserves from. */
+/** The pools that a request reserves from. */
 export interface MemoryPools {
   readonly small: MemoryPool;
   readonly large: MemoryPool;

@@ -8,7 +8,7 @@ import type { FollowUpOutcome, PaymentState, ProviderCodes } from "./outcome.js"
 import { type Attempt, type Payment, reconciliationIdOf } from "./payment.js";
 import { type Event, type Transition, transitionOn } from "./transaction-states.js";
 
-/** A payment after an answer was applied. */
+/** A payment after a response was applied. */
 export interface Step {
   readonly payment: Payment;
   /** The status changed. */
@@ -62,7 +62,7 @@ export interface FollowUp {
 
 /**
  * Applies the end of a capture or void. A success always counts, even if another party requested it. Any other end
- * counts only while its attempt is under way: a webhook may have ended the attempt before the answer arrived.
+ * counts only while its attempt is under way: a webhook may have ended the attempt before the response arrived.
  */
 export function applyFollowUp(
   payment: Payment,
@@ -243,7 +243,7 @@ function voided(payment: Payment, at: number): Partial<Payment> {
   return { errorCode: isOver ? "incomplete_buyer_approval" : "canceled" };
 }
 
-/** Merges the codes. Codes missing from this answer keep their earlier values. */
+/** Merges the codes. Codes missing from this response keep their earlier values. */
 function withCodes(payment: Payment, codes: ProviderCodes): Payment {
   const said = Object.fromEntries(Object.entries(codes).filter(([, value]) => value !== undefined));
   return { ...payment, codes: { ...payment.codes, ...said } };

@@ -86,11 +86,22 @@ async function begin(
   const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
   if (!connection) throw wrongState(payment, "its connection was deleted, or leads to another payment service now.");
   const due = new Date(tx.now.getTime() + SENDING_LEASE_MS);
-  // A changed API key may still belong to the same account. The answer shows whether it does.
+  // A changed API key may still belong to the same account. The response shows whether it does.
   const begun = { ...withAccountSentTo(planned, accountFingerprint(keys, connection)), dueAt: due };
   tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, begun));
   scheduleDue(tx, { kind: "payment", at: due });
   const actor = actorOf(sendingTo(caller, hosts.hostOf(connection)));
   writeLog(tx, logEntry(actor, "transaction", id, "update", begun.attempt?.operation));
   return { payment: { ...begun, revision: payment.revision + 1 }, connection };
+}
+
+/** Leases a payment to look up its state. */
+export async function leasePayment({ tx, caller, keys, hosts }: PaymentCall, id: Uuid): Promise<Payment> {
+  const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
+  if (leased) throw busy();
+  tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, payment));
+  const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
+  const actor = actorOf(sendingTo(caller, connection && hosts.hostOf(connection)));
+  writeLog(tx, logEntry(actor, "transaction", id, "update", "sync"));
+  return { ...payment, revision: payment.revision + 1 };
 }

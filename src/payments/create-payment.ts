@@ -32,14 +32,14 @@ export interface PaymentDraft {
 }
 
 /** A payment whose row is committed, with everything needed to send it. Lives in memory for one call. */
-export interface AdmittedPayment {
+export interface CreatedPayment {
   readonly payment: Payment;
   readonly connection: Connection;
   readonly card: SensitiveCard;
 }
 
 /**
- * The lease of a payment that is being sent, in business time. A payment without a stored answer by then is reconciled.
+ * The lease of a payment that is being sent, in business time. A payment without a stored response by then is reconciled.
  */
 export const SENDING_LEASE_MS = 45_000;
 
@@ -47,7 +47,7 @@ export const SENDING_LEASE_MS = 45_000;
 export async function createPayment(
   { tx, caller, keys, hosts }: PaymentCall,
   { connectionId, tokenId, order, threeDSSessionId }: PaymentDraft,
-): Promise<AdmittedPayment> {
+): Promise<CreatedPayment> {
   requireFlags(order);
   const connectionRow = await tx.query(readConnection, connectionId);
   if (!connectionRow) throw invalid("connection_id", "must be the id of a connection");

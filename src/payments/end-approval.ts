@@ -28,7 +28,7 @@ export async function endApproval(
   if (found.kind === "unknown" || parts.clock.now() < (payment.approvalExpiresAt ?? 0)) {
     return (await change((current, now) => openStill(current, now.getTime()))) ?? payment;
   }
-  // Stored before it is sent, each time with a new key: a service may repeat its first answer to the same key.
+  // Stored before it is sent, each time with a new key: a service may repeat its first response to the same key.
   const begun = await change((current) => {
     const isOpen = current.status === "buyer_approval_pending";
     return { ...unmoved(isOpen ? { ...current, voids: current.voids + 1 } : current), goesOn: isOpen };

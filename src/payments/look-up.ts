@@ -20,7 +20,7 @@ export function applyLookUp(current: Payment, found: LookUpOutcome, now: number,
   }
   const { attempt } = current;
   if (!attempt) return { ...step, payment: { ...step.payment, dueAt: dueAgain(current, found, now) } };
-  const refusal = isFound ? refusalOf(current, found.refusals ?? []) : undefined;
+  const refusal = isFound ? attemptRefusal(current, found.refusals ?? []) : undefined;
   if (refusal) {
     const { operation, outcome, providerId } = refusal;
     const { amount, key } = attempt;
@@ -40,7 +40,7 @@ export function applyLookUp(current: Payment, found: LookUpOutcome, now: number,
  * The refusal of the capture or void under way, if the service accepted it and later refused it. The service lists
  * earlier refusals too: ours has the attempt's id. The capture of a sale has no known id, so it takes the first.
  */
-function refusalOf({ attempt, captures }: Payment, refusals: readonly FoundRefusal[]): FoundRefusal | undefined {
+function attemptRefusal({ attempt, captures }: Payment, refusals: readonly FoundRefusal[]): FoundRefusal | undefined {
   if (attempt?.state !== "accepted") return undefined;
   const isFirst = attempt.operation === "capture" && captures === 1;
   return refusals.find(

@@ -74,7 +74,7 @@ export type PaymentState =
   /** A technical or configuration cause, and certainly no money moved. */
   | (Refusing & { readonly kind: "failed" });
 
-/** The request was sent, and no trustworthy answer arrived: a time-out, a 5xx, garbage. Money may have moved. */
+/** The request was sent, and no trustworthy response arrived: a time-out, a 5xx, garbage. Money may have moved. */
 export interface Unknown {
   readonly kind: "unknown";
   readonly codes: ProviderCodes;

@@ -22,7 +22,7 @@ export interface Change extends Step {
 
 /**
  * Changes a payment based on its current row. The row is locked and read again, since a webhook may have been faster
- * than the answer. Releases the lease unless `goesOn` is set. The first approval destroys the verification code.
+ * than the response. Releases the lease unless `goesOn` is set. The first approval destroys the verification code.
  * @returns the changed payment; undefined if it no longer exists.
  */
 export function changePayment(

@@ -32,7 +32,7 @@ export class PaymentEngine {
     );
   }
 
-  /** Sends a payment's stored attempt. Resolves after the answer is stored too. */
+  /** Sends a payment's stored attempt. Resolves after the response is stored too. */
   send(
     keys: TenantKeys,
     tenantId: TenantId,

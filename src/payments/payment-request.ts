@@ -12,7 +12,7 @@ export interface ThreeDSData {
   /** Two digits. */
   readonly eci: string;
   readonly dsTransactionId: string;
-  /** The directory server's answer (ARes transStatus). */
+  /** The directory server's response (ARes transStatus). */
   readonly directoryStatus: string;
   /** The status after a challenge (RReq transStatus), or the directory's if there was no challenge. */
   readonly authenticationStatus: string;
@@ -57,7 +57,7 @@ export interface AuthorizationRequest extends Keyed {
 /** A payment that was sent to a connector earlier. */
 export interface PaymentReference {
   readonly reconciliationId: string;
-  /** The payment service's id. Absent if no answer has given it yet. */
+  /** The payment service's id. Absent if no response has given it yet. */
   readonly providerId: string | undefined;
   /** The authorized amount, or the requested amount while that is unknown. */
   readonly money: Money;

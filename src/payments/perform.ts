@@ -75,7 +75,7 @@ async function ask(
   };
 }
 
-/** An unclear answer counts only if nothing else has ended the attempt. */
+/** An unclear response counts only if nothing else has ended the attempt. */
 export function applyAuthorization(payment: Payment, outcome: AuthorizationOutcome, key: string, now: number): Step {
   const isUnderWay = payment.attempt?.key === key;
   if (outcome.kind === "unknown") {

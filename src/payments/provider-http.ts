@@ -13,7 +13,7 @@ export interface ProviderCall {
   readonly body?: string;
 }
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly status: number;
   /** A header by its lower-case name. */
   header(name: string): string | undefined;
@@ -21,19 +21,19 @@ export interface ProviderAnswer {
 }
 
 /** The result of a call. No call is ever resent. */
-export type ProviderReply =
-  | { readonly kind: "answered"; readonly answer: ProviderAnswer }
+export type ProviderCallResult =
+  | { readonly kind: "responded"; readonly response: ProviderResponse }
   /** No byte of the request left: the service cannot have executed it. */
   | { readonly kind: "never_sent"; readonly reason: string }
-  /** The service may have executed it, and its answer is lost. */
+  /** The service may have executed it, and its response is lost. */
   | { readonly kind: "sent_unknown"; readonly reason: string };
 
-export type ProviderHttp = (call: ProviderCall) => Promise<ProviderReply>;
+export type ProviderHttp = (call: ProviderCall) => Promise<ProviderCallResult>;
 
-/** Issuers take some seconds for a card. After this time, reconciliation gets the answer. */
+/** Issuers take some seconds for a card. After this time, reconciliation gets the response. */
 const TIMEOUT_MS = 20_000;
-/** Far more than any answer of the supported services. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
+/** Far more than any response of the supported services. */
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /** The only path to payment services: guarded, limited in time and size, on the tenant's own connections. */
 export function providerHttp(
@@ -52,11 +52,11 @@ export function providerHttp(
         pool: tenantId,
         signal: timeout.signal,
         timeouts: { headersMs: timeoutMs, bodyIdleMs: timeoutMs },
-        maxBodyBytes: MAX_ANSWER_BYTES,
+        maxBodyBytes: MAX_RESPONSE_BYTES,
       });
       const text = await readText(response.body);
       const named = new Map(response.rawHeaders.map(([name, value]) => [name.toLowerCase(), value]));
-      return { kind: "answered", answer: { status: response.status, header: (name) => named.get(name), text } };
+      return { kind: "responded", response: { status: response.status, header: (name) => named.get(name), text } };
     } catch (error) {
       if (!(error instanceof EgressError)) throw error;
       onFailure(error);

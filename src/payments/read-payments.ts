@@ -1,4 +1,4 @@
-import { actorOf, type Caller, sendingTo } from "../access/caller.js";
+import { actorOf, type Caller } from "../access/caller.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { expandUuid } from "../base/compact-uuid.js";
 import { notFound } from "../base/fault.js";
@@ -6,14 +6,11 @@ import type { Uuid } from "../base/ids.js";
 import type { Page, PageRequest } from "../base/page.js";
 import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { writeLog } from "../store/audit/audit-logs.js";
-import { readConnection } from "../store/payments/connections.js";
-import { listPaymentRows, updatePayment } from "../store/payments/payments.js";
+import { listPaymentRows } from "../store/payments/payments.js";
 import { listRefundRows, readRefund } from "../store/payments/refunds.js";
 import type { Transaction } from "../store/transactions/transaction.js";
-import { connectionOf } from "./connection.js";
-import { externalTerm, openPayment, type Payment, paymentRowOf } from "./payment.js";
-import { busy, findPayment, findPaymentToChange, type PaymentRight } from "./payment-access.js";
-import type { PaymentCall } from "./payment-call.js";
+import { externalTerm, openPayment, type Payment } from "./payment.js";
+import { findPayment, type PaymentRight } from "./payment-access.js";
 import { visiblePayments } from "./payment-scope.js";
 import { openRefund, type Refund } from "./refund.js";
 
@@ -48,17 +45,6 @@ export async function listPayments(
   const scopes = visiblePayments(caller.grant);
   const { items, total } = await tx.query(listPaymentRows, { ...filter, id, externalTerm: externalTermOf, scopes });
   return { items: items.map((row) => openPayment(keys, tx.tenantId, row)), total };
-}
-
-/** Leases a payment to look up its state. */
-export async function leasePayment({ tx, caller, keys, hosts }: PaymentCall, id: Uuid): Promise<Payment> {
-  const { payment, leased } = await findPaymentToChange(tx, caller, keys, id, "token:use");
-  if (leased) throw busy();
-  tx.enqueue(updatePayment.taken, paymentRowOf(keys, tx.tenantId, payment));
-  const connection = connectionOf(keys, tx.tenantId, await tx.query(readConnection, payment.connectionId), payment);
-  const actor = actorOf(sendingTo(caller, connection && hosts.hostOf(connection)));
-  writeLog(tx, logEntry(actor, "transaction", id, "update", "sync"));
-  return { ...payment, revision: payment.revision + 1 };
 }
 
 export async function listRefunds(

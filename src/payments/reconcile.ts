@@ -115,7 +115,7 @@ async function letGo({ database }: ReconcileParts, keys: TenantKeys, tenantId: T
   );
 }
 
-/** Without its connection the payment cannot be looked up. It fails in the end, as it would without answers. */
+/** Without its connection the payment cannot be looked up. It fails in the end, as it would without responses. */
 function wait({ database }: ReconcileParts, keys: TenantKeys, tenantId: TenantId, payment: Payment) {
   return changePayment(database, keys, tenantId, payment.id, (current, at, refunds) => {
     const now = at.getTime();

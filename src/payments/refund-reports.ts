@@ -3,7 +3,7 @@ import { lookUpDelay, scheduleLookUp } from "./look-up-schedule.js";
 import type { FollowUpOutcome, FoundRefund } from "./outcome.js";
 import type { Payment } from "./payment.js";
 import type { Change } from "./payment-changes.js";
-import { applyRefundAnswer, type Refund, totalRefunded } from "./refund.js";
+import { applyRefundOutcome, type Refund, totalRefunded } from "./refund.js";
 
 /** A payment service's name for a refund: our reference, if the service stores it, and its own id. */
 export interface RefundName {
@@ -22,7 +22,7 @@ export function refundNamed(refunds: readonly Refund[], { reference, providerId 
  * the money comes back.
  */
 export function applyRefund(payment: Payment, refund: Refund, outcome: FollowUpOutcome, now: number): Change {
-  const after = applyRefundAnswer(refund, outcome, now);
+  const after = applyRefundOutcome(refund, outcome, now);
   const change = { moved: false, approved: false, refunds: after === refund ? [] : [after] };
   const isUnderWay = payment.attempt?.refundId === refund.id;
   if (isUnderWay && after.status === "processing") {

@@ -30,7 +30,7 @@ export interface Refund extends RefundRecord {
  * The refund after a report of the payment service. An ended refund stays unchanged, unless its money came back: then
  * it has failed, permanently.
  */
-export function applyRefundAnswer(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
+export function applyRefundOutcome(refund: Refund, outcome: FollowUpOutcome, now: number): Refund {
   if (refund.status === "succeeded" && outcome.kind === "refused") {
     return { ...refund, status: "failed", errorCode: outcome.errorCode, updatedAt: now };
   }

@@ -36,7 +36,7 @@ export type WebhookReading =
       /** The body that the service expects as its receipt. Default: empty. */
       readonly receipt?: string;
     }
-  /** No secret is configured, or the signature is invalid. Answered with 401. */
+  /** No secret is configured, or the signature is invalid. The response is a 401. */
   | { readonly kind: "unverified" }
-  /** Verified, but unreadable. Answered with 400. */
+  /** Verified, but unreadable. The response is a 400. */
   | { readonly kind: "malformed" };

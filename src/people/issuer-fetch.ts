@@ -3,7 +3,7 @@ import type { CustomFetch } from "openid-client";
 import type { GuardedAgents } from "../egress/guarded-agents.js";
 import { guardedRequest } from "../egress/guarded-request.js";
 
-/** Answers of issuers are small: configuration, keys, tokens. */
+/** Responses of issuers are small: configuration, keys, tokens. */
 const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 

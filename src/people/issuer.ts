@@ -30,7 +30,7 @@ export interface OpenIdClient {
   readonly secondFactor: AcceptedFactors;
 }
 
-/** The values that tie an issuer's answer to the request. */
+/** The values that tie an issuer's response to the request. */
 export interface Checks {
   readonly state: string;
   readonly nonce: string;
@@ -119,7 +119,7 @@ export class Issuer {
   /**
    * Exchanges the code in the address to which the issuer sent a browser, and checks the ID token: signature, issuer,
    * audience, nonce, time. The tokens are not kept.
-   * @throws {Fault} unavailable while the issuer is; permission_denied for any other answer.
+   * @throws {Fault} unavailable while the issuer is; permission_denied for any other response.
    */
   async claimsOf(callback: URL, { state, nonce, verifier }: Checks): Promise<Claims> {
     const configuration = await this.#discovered();
@@ -152,7 +152,7 @@ export class Issuer {
   /**
    * Asks once whether the person has confirmed the code.
    * @throws {Fault} unavailable while the issuer is; permission_denied if the person refused, the code is over, or for any
-   * other answer.
+   * other response.
    */
   async deviceClaims(deviceCode: Sensitive<string>): Promise<Claims | "pending" | "slow_down"> {
     const configuration = await this.#discovered();
@@ -237,7 +237,7 @@ function noDeviceFlow(cause?: unknown): Fault {
 
 function refused(error: unknown): never {
   if (isUnreachable(error)) throw unreachable(error);
-  throw new Fault("permission_denied", "The issuer's answer is not valid. Sign in again.", { cause: error });
+  throw new Fault("permission_denied", "The issuer's response is not valid. Sign in again.", { cause: error });
 }
 
 function unreachable(cause: unknown): Fault {
@@ -245,7 +245,7 @@ function unreachable(cause: unknown): Fault {
   return new Fault("unavailable", text, { cause, retryAfter: 5 });
 }
 
-/** Whether a call to the issuer failed, other than by an answer of the issuer. */
+/** Whether a call to the issuer failed, other than by a response of the issuer. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof EgressError) return true;
   return error instanceof Error && error.cause !== undefined && isUnreachable(error.cause);

@@ -74,9 +74,9 @@ export class OpenIdSignIn {
   }
 
   /**
-   * Ends a sign-in with the issuer's answer. The answer can be used once.
+   * Ends a sign-in with the issuer's response. The response can be used once.
    * @param query the query of the address to which the issuer sent the browser, without its question mark.
-   * @throws {Fault} permission_denied if the answer is wrong, or its person is neither a member nor invited.
+   * @throws {Fault} permission_denied if the response is wrong, or its person is neither a member nor invited.
    */
   async end(query: string, visit: Visit): Promise<SignInStep> {
     const { database, keyring, issuer } = this.#parts;

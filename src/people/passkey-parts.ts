@@ -8,7 +8,7 @@ export interface PasskeyParts extends LinkParts {
   address(): string;
 }
 
-/** What a browser is asked to answer. */
+/** What a browser signs with a passkey. */
 export interface ShownChallenge {
   readonly challengeId: Uuid;
   /** JSON text. */

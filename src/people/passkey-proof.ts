@@ -13,7 +13,7 @@ import { openPasskey, sealPasskey } from "./passkey.js";
 import type { RelyingParty } from "./relying-party.js";
 import { verifyAuthentication } from "./web-authentication.js";
 
-/** A browser's answer to a challenge that was just used up. */
+/** A browser's response to a challenge that was just used up. */
 export interface Proof {
   readonly relyingParty: RelyingParty;
   readonly challenge: string;

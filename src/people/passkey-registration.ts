@@ -49,7 +49,7 @@ export async function beginPasskeyRegistration(parts: PasskeyParts, caller: Call
 
 /**
  * Adds a passkey. The first one ends the person's other sign-ins, which proved no second factor.
- * @throws {Fault} validation_failed if the browser's answer is refused; else as for the beginning.
+ * @throws {Fault} validation_failed if the browser's response is refused; else as for the beginning.
  */
 export async function finishPasskeyRegistration(
   { database, keyring, address }: PasskeyParts,
@@ -65,7 +65,8 @@ export async function finishPasskeyRegistration(
     consumeChallenge(tx, keys, challengeId, purposeOf(caller)),
   );
   const credential = challenge && (await verifyRegistration(relyingParty, challenge, response));
-  if (!credential) throw invalid("credential", "must be the browser's answer to this challenge. Add the passkey again");
+  if (!credential)
+    throw invalid("credential", "must be the browser's response to this challenge. Add the passkey again");
   return database.ordinary.run(tenantId, revision, (tx) => addPasskey(tx, keys, caller, { credential, name }));
 }
 

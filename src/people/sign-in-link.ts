@@ -29,7 +29,7 @@ export interface LinkParts {
  * response and time must be the same for every address.
  * @param asking the secret in the cookie of the asking browser.
  */
-export async function requestLink(
+export async function askForSignInLink(
   { database, keyring }: LinkParts,
   tenantId: TenantId,
   email: string,
@@ -69,7 +69,11 @@ export async function createOperatorLink(
  * the link up.
  * @throws {Fault} validation_failed for a link that does not work; permission_denied in another browser.
  */
-export async function redeemLink({ database, keyring }: LinkParts, text: string, visit: Visit): Promise<SignInStep> {
+export async function takeSignInLink(
+  { database, keyring }: LinkParts,
+  text: string,
+  visit: Visit,
+): Promise<SignInStep> {
   const link = parseSecret("lnk", text);
   if (!link) throw expiredOrUsed();
   const keys = await keyring.find(link.tenantId);

@@ -2,7 +2,7 @@ import type { TenantId } from "../base/ids.js";
 import type { DatabaseAddress } from "../store/postgres/connect.js";
 import { listActiveTenantsUpTo } from "../store/tenancy/operator-tenants.js";
 
-/** How long the answer is used. A vault with several tenants is not asked again soon. */
+/** How long the response is used. A vault with several tenants is not asked again soon. */
 const FRESH_MS = 30_000;
 
 /**

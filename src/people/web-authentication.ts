@@ -56,7 +56,7 @@ export async function authenticationOptions(
   });
 }
 
-/** The credential in a browser's answer to a registration; undefined if the answer is wrong in any way. */
+/** The credential in a browser's response to a registration; undefined if the response is wrong in any way. */
 export async function verifyRegistration(
   { id, origin }: RelyingParty,
   challenge: string,

@@ -24,7 +24,7 @@ export class OneProcess {
   readonly #ended = Promise.withResolvers<ProcessEnd>();
   readonly startedAt = performance.now();
   ready: ProcessReady | undefined;
-  /** The time of its last answer, on the clock of performance.now(). */
+  /** The time of its last response, on the clock of performance.now(). */
   lastHeard = performance.now();
 
   constructor(number: number, worker: Worker, hooks: OneProcessHooks) {
@@ -68,7 +68,7 @@ export class OneProcess {
     this.#worker.process.kill("SIGKILL");
   }
 
-  /** Requests its metrics. Undefined if it does not answer within this time. */
+  /** Requests its metrics. Undefined if it does not respond within this time. */
   metrics(withinMs: number): Promise<readonly MetricSnapshot[] | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => settle(undefined), withinMs);

@@ -9,7 +9,7 @@ interface Waiting {
 
 /**
  * Counters that the primary process keeps for all. One message counts the requests of one turn of the event loop. The
- * wait for an answer has no time limit: when the primary ends, so does this process.
+ * wait for a response has no time limit: when the primary ends, so does this process.
  */
 export class PrimaryCounters implements RateLimits {
   readonly #send: (batch: number, counts: readonly CountRequest[]) => void;

@@ -2,7 +2,7 @@ import type { SignInAttempt, SignInLimits } from "../rate-limits/sign-in-limits.
 import type { ToProcess } from "./messages.js";
 
 /**
- * Limits of sign-ins that the primary process keeps for all. The wait for an answer has no time limit: when the primary
+ * Limits of sign-ins that the primary process keeps for all. The wait for a response has no time limit: when the primary
  * ends, so does this process.
  */
 export class PrimarySignInLimits implements SignInLimits {

@@ -56,12 +56,12 @@ export async function startProcesses(
   const whole = new AggregatedMetrics();
   const beginning = await beginningOf(config, vault, runner);
   const limits = memoryLimitsOf(config);
-  const answer = answerWith({ beginning, runner, limits, signInLimits: memorySignInLimits() });
+  const handle = messageHandler({ beginning, runner, limits, signInLimits: memorySignInLimits() });
   const group: ProcessGroup = new ProcessGroup({
     ...{ count: config.processes, log },
     fork: () => cluster.fork(),
     onMessage: (process, message) => {
-      if (message.type !== "code_failure") return answer(process, message);
+      if (message.type !== "code_failure") return handle(process, message);
       for (const other of group.ready) if (other !== process) other.send(message);
     },
     onEnd: ({ number }) => whole.processEnded(number),
@@ -139,7 +139,7 @@ interface Shared {
 }
 
 /** Answers the processes' requests to the primary. */
-function answerWith({
+function messageHandler({
   beginning,
   runner,
   limits,

@@ -157,7 +157,7 @@ export class ProcessGroup {
 
   #ping(): void {
     const now = performance.now();
-    // If this process itself was delayed, answers may be waiting unread.
+    // If this process itself was delayed, responses may be waiting unread.
     const { pingEvery, maxSilent, maxStarting } = this.#times;
     const isOnTime = now - this.#lastTick < 2 * pingEvery;
     this.#lastTick = now;

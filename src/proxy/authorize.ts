@@ -2,7 +2,7 @@ import { actorOf, type Caller } from "../access/caller.js";
 import { Denied, denied, deniedWith, recordDenial, recordingDenials } from "../access/refusal.js";
 import { ANY_ENTITY_ID, logEntry } from "../audit/log-entry.js";
 import { Fault } from "../base/fault.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Transaction } from "../store/transactions/transaction.js";

@@ -1,13 +1,13 @@
 import type { Readable } from "node:stream";
 import { Fault } from "../base/fault.js";
-import { collectAnswer } from "../egress/collect-answer.js";
+import { collectResponse } from "../egress/collect-response.js";
 import { EgressError } from "../egress/egress-error.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { BodyTooLarge } from "../memory/body-errors.js";
 import { BodyFault } from "../memory/body-fault.js";
 import { SMALL_BODY_BYTES } from "../memory/body-sizes.js";
 import { type BodyHead, collectBody, collectHead } from "../memory/collect-body.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { headerValue } from "./forward.js";
 
 /** A body from the caller. */
@@ -59,19 +59,19 @@ export interface HeadedBody {
 }
 
 /**
- * Reads a destination's answer to its end. It does not wait for memory: the destination has acted, and the caller must
+ * Reads a destination's response to its end. It does not wait for memory: the destination has acted, and the caller must
  * learn of it.
  * @throws {Fault} body_too_large; unavailable if there is no memory for it; destination_unreachable or
  * destination_timeout if it ends early.
  */
-export async function readAnswerBody(
+export async function readResponseBody(
   { headers, body }: HeadedBody,
   maxBytes: number,
   memory: RequestMemory,
 ): Promise<Buffer> {
   if (Buffer.isBuffer(body)) return withinLimit(body, maxBytes);
   try {
-    return await collectAnswer(body, withinMemory(maxBytes, memory, contentLengthIn(headers)));
+    return await collectResponse(body, withinMemory(maxBytes, memory, contentLengthIn(headers)));
   } catch (error) {
     throw readFault(error);
   }
@@ -83,7 +83,7 @@ function readFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("malformed_body", "The body ended before it was complete.");
 }
 
-/** Admits the bytes of an answer up to a limit, and reserves memory for them. */
+/** Admits the bytes of a response up to a limit, and reserves memory for them. */
 function withinMemory(maxBytes: number, memory: RequestMemory, announced: number | undefined): (bytes: number) => void {
   let size = 0;
   let reserved = 0;

@@ -4,7 +4,7 @@ import type { AuditContext } from "../audit/audit-context.js";
 import type { Fault } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { HeaderPair } from "../egress/request-framing.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import type { LoadedProxy } from "./load-proxy.js";
 
 /** A request through a proxy. */
@@ -47,7 +47,7 @@ export type ProxyTarget =
   /** Named by a URL in the request. */
   | { readonly kind: "ephemeral"; readonly url: string };
 
-export interface ProxyAnswer {
+export interface ProxyResponse {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly HeaderPair[];

@@ -1,11 +1,11 @@
-/** An error after the destination had answered: the caller also gets the destination's status. */
+/** An error after the destination had responded: the caller also gets the destination's status. */
 export class DestinationFailed extends Error {
   override readonly name = "DestinationFailed";
   readonly reason: unknown;
   readonly destinationStatus: number;
 
   constructor(reason: unknown, destinationStatus: number) {
-    super("the destination's answer could not be returned");
+    super("the destination's response could not be returned");
     this.reason = reason;
     this.destinationStatus = destinationStatus;
   }

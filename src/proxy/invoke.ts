@@ -11,7 +11,7 @@ import type { Keyring } from "../tenancy/keyring.js";
 import { openTokens } from "../tokens/detokenize.js";
 import type { BinTable } from "../tokens/types/bin-table.js";
 import { authorize, refuseReason, requireRight } from "./authorize.js";
-import type { ProxyAnswer, ProxyCall } from "./call.js";
+import type { ProxyCall, ProxyResponse } from "./call.js";
 import { DestinationFailed } from "./destination-failed.js";
 import { failureOf } from "./exchange-failure.js";
 import { returnedHeaders } from "./forward.js";
@@ -36,21 +36,21 @@ const STALE_ATTEMPTS = 5;
 
 /**
  * Forwards a request with its references replaced.
- * @throws {Fault} for everything except the destination's own answer; {@link DestinationFailed} after an answer.
+ * @throws {Fault} for everything except the destination's own response; {@link DestinationFailed} after a response.
  */
-export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyAnswer> {
-  const { route, scanned } = await admit(parts, call);
+export async function invokeProxy(parts: ProxyParts, call: ProxyCall): Promise<ProxyResponse> {
+  const { route, scanned } = await prepareCall(parts, call);
   return forward(parts, call, route, scanned);
 }
 
-interface Admitted {
+interface PreparedCall {
   readonly route: Route;
   /** With references replaced. */
   readonly scanned: ScannedRequest;
 }
 
 /** Chooses the route, reads the request and replaces its references, unless any of that is refused. */
-async function admit(parts: ProxyParts, call: ProxyCall): Promise<Admitted> {
+async function prepareCall(parts: ProxyParts, call: ProxyCall): Promise<PreparedCall> {
   const { database, keyring, authenticator, loader, agents, bins } = parts;
   const finders = { authenticator, loader, policy: agents.policy };
   let scanned: ScannedRequest | undefined;
@@ -93,7 +93,7 @@ async function forward(
   call: ProxyCall,
   route: Route,
   scanned: ScannedRequest,
-): Promise<ProxyAnswer> {
+): Promise<ProxyResponse> {
   const { definition, tenantId } = route;
   const { method, signal, memory } = call;
   const { path, query } = scanned.head;
@@ -102,9 +102,9 @@ async function forward(
   const url = checkedAgain(parts.agents, base);
   const request = { method, path, query, ...scanned.body.send(scanned.head.headers) };
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
-  if (changed.kind === "answer") return { ...changed.answer, destinationStatus: 0 };
+  if (changed.kind === "response") return { ...changed.response, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
-  const answer = await guardedRequest(parts.agents, {
+  const response = await guardedRequest(parts.agents, {
     ...{ url, target, method, signal },
     headers: changed.headers,
     body: isEmpty ? undefined : changed.body,
@@ -112,21 +112,21 @@ async function forward(
   }).catch((error: unknown) => {
     throw scanned.body.refused ?? failureOf(error, signal);
   });
-  const plain: ProxyAnswer = {
-    status: answer.status,
-    statusText: answer.statusText,
-    headers: returnedHeaders(answer.rawHeaders),
-    body: answer.body,
-    destinationStatus: answer.status,
+  const plain: ProxyResponse = {
+    status: response.status,
+    statusText: response.statusText,
+    headers: returnedHeaders(response.rawHeaders),
+    body: response.body,
+    destinationStatus: response.status,
   };
   const steps = responseSteps(definition);
-  if (steps.length === 0 || answer.status < 200 || answer.status > 299) return plain;
+  if (steps.length === 0 || response.status < 200 || response.status > 299) return plain;
   try {
     const transformed = await parts.transforms.response(route, steps, plain, { signal, memory });
     return { ...transformed, headers: returnedHeaders(transformed.headers) };
   } catch (error) {
-    answer.body.destroy();
-    throw new DestinationFailed(failureOf(error, signal), answer.status);
+    response.body.destroy();
+    throw new DestinationFailed(failureOf(error, signal), response.status);
   }
 }
 

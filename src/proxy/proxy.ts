@@ -12,7 +12,7 @@ import { parseTransform, readTransform, type Transform, writeTransform } from ".
 export interface ProxyDefinition {
   /** As given by the caller. */
   readonly destinationUrl: string;
-  /** The older form of transforms: a reactor for requests and one for answers. */
+  /** The older form of transforms: a reactor for requests and one for responses. */
   readonly requestReactorId: Uuid | undefined;
   readonly responseReactorId: Uuid | undefined;
   /** The published interface has one transform per direction, newer clients a list: each is shown as given. */

@@ -7,12 +7,12 @@ import type { Json, JsonObject } from "../base/json.js";
 import { yieldToEventLoop } from "../base/yield-to-event-loop.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
-import type { FunctionAnswer, FunctionRunner } from "../functions/function-runner.js";
+import type { FunctionResponse, FunctionRunner } from "../functions/function-runner.js";
 import { timeoutMsOf } from "../functions/runtime.js";
 import { BodyFault } from "../memory/body-fault.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
-import { readAnswerBody } from "./buffered-body.js";
+import { readResponseBody } from "./buffered-body.js";
 import { decodedBody } from "./decoded-body.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { MASK_CODE, maskArguments, maskedText } from "./mask-transform.js";
@@ -36,7 +36,7 @@ export interface TransformedCall {
   readonly memory: RequestMemory;
 }
 
-export interface TransformedAnswer {
+export interface TransformedResponse {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly HeaderPair[];
@@ -45,8 +45,8 @@ export interface TransformedAnswer {
 
 export type TransformedRequest =
   | { readonly kind: "request"; readonly headers: readonly HeaderPair[]; readonly body: Readable | Buffer }
-  /** A transform answered instead of the destination. */
-  | { readonly kind: "answer"; readonly answer: TransformedAnswer };
+  /** A transform responded instead of the destination. */
+  | { readonly kind: "response"; readonly response: TransformedResponse };
 
 /** The rights and memory that transforms run with. */
 export interface TransformScope {
@@ -72,7 +72,7 @@ export interface TransformParts {
 const MAX_MS = 30_000;
 
 /** The message that expressions read. */
-const READ_BY = { request_transform: "request", response_transform: "answer" } as const;
+const READ_BY = { request_transform: "request", response_transform: "response" } as const;
 
 /** Runs the transforms of a proxy in order, each on the result of the one before. */
 export class RunTransforms {
@@ -90,33 +90,41 @@ export class RunTransforms {
   ): Promise<TransformedRequest> {
     const { proxy } = scope;
     if (steps.length === 0 || !proxy) return { kind: "request", headers: request.headers, body: request.body };
-    const bytes = await readAnswerBody(request, MAX_BUFFERED_BYTES, memory);
+    const bytes = await readResponseBody(request, MAX_BUFFERED_BYTES, memory);
     const problem = structureProblem(request.headers, bytes);
     if (problem)
       throw new BodyFault("structure", "malformed_body", `The body ${problem}.`, { fields: { body: [problem] } });
     const message = new Message(request.headers, bytes);
     await yieldToEventLoop(bytes.length);
     const { method, path, query } = request;
-    const answer = await this.#run(scope, proxy, "request_transform", steps, message, { method, path, query }, signal);
-    if (answer) return { kind: "answer", answer };
+    const response = await this.#run(
+      scope,
+      proxy,
+      "request_transform",
+      steps,
+      message,
+      { method, path, query },
+      signal,
+    );
+    if (response) return { kind: "response", response };
     return { kind: "request", headers: message.headers, body: message.bytes };
   }
 
   async response(
     scope: TransformScope,
     steps: readonly ProxyStep[],
-    answer: TransformedAnswer & { readonly destinationStatus: number },
+    response: TransformedResponse & { readonly destinationStatus: number },
     { signal, memory }: TransformedCall,
-  ): Promise<TransformedAnswer & { readonly destinationStatus: number }> {
+  ): Promise<TransformedResponse & { readonly destinationStatus: number }> {
     const { proxy } = scope;
-    if (!proxy) return answer;
-    const { headers, body } = await decodedBody(answer, MAX_BUFFERED_BYTES, memory);
+    if (!proxy) return response;
+    const { headers, body } = await decodedBody(response, MAX_BUFFERED_BYTES, memory);
     const problem = structureProblem(headers, body);
-    if (problem) throw new Fault("unprocessable", `The destination's answer ${problem}.`);
+    if (problem) throw new Fault("unprocessable", `The destination's response ${problem}.`);
     const message = new Message(headers, body);
     await yieldToEventLoop(body.length);
     const own = await this.#run(scope, proxy, "response_transform", steps, message, {}, signal);
-    const { destinationStatus, status, statusText } = answer;
+    const { destinationStatus, status, statusText } = response;
     if (own) return { ...own, destinationStatus };
     return { status, statusText, headers: message.headers, body: message.bytes, destinationStatus };
   }
@@ -129,7 +137,7 @@ export class RunTransforms {
     message: Message,
     extra: JsonObject,
     signal: AbortSignal,
-  ): Promise<TransformedAnswer | undefined> {
+  ): Promise<TransformedResponse | undefined> {
     const application = await this.#parts.application(tenantId, proxy, context);
     const remembered: StepResults = new Map();
     const { id, revision, definition } = proxy.proxy;
@@ -142,7 +150,7 @@ export class RunTransforms {
         case "reactor": {
           const args = { body: message.body, headers: message.headersObject() };
           const result = await this.#parts.runReactor({ tenantId, caller, context, kind }, step, args, signal);
-          if (result.kind === "answered") return answerOf(result.answer);
+          if (result.kind === "answered") return responseOf(result.response);
           message.take(result.value);
           break;
         }
@@ -150,7 +158,7 @@ export class RunTransforms {
           const args = { body: message.body, headers: message.headersObject(), ...extra };
           const own = { code: step.code, timeoutMs: timeoutMsOf(step.runtime) };
           const result = await this.#parts.functions.run({ ...fn, ...own }, args, signal);
-          if (result.kind === "answered") return answerOf(result.answer);
+          if (result.kind === "answered") return responseOf(result.response);
           message.take(result.value);
           break;
         }
@@ -186,7 +194,7 @@ function tookTooLong(): FunctionFailed {
   return new FunctionFailed(500, "Reactor Runtime Error", { error: ["The transforms took too long."] });
 }
 
-function answerOf({ status, headers, body }: FunctionAnswer): TransformedAnswer {
+function responseOf({ status, headers, body }: FunctionResponse): TransformedResponse {
   const isText = typeof body === "string";
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
   const type: HeaderPair[] = hasType || isText ? [] : [["Content-Type", "application/json; charset=utf-8"]];

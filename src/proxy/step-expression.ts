@@ -4,8 +4,8 @@ import { parseReference } from "../expressions/reference.js";
 
 /** What an expression of a declarative transform reads. Its template uses the same positions as the expression. */
 export type StepExpression =
-  /** `{{ res.<field> }}`: the destination's answer. */
-  | { readonly reads: "answer"; readonly template: string }
+  /** `{{ res.<field> }}`: the destination's response. */
+  | { readonly reads: "response"; readonly template: string }
   /** `{{ request.<field> }}` or `{{ req.<field> }}`: the body of the request. */
   | { readonly reads: "request"; readonly template: string }
   /** `{{ transform_identifier: '<identifier>' }}`: the result of an earlier step, as `made`. */
@@ -13,11 +13,11 @@ export type StepExpression =
 
 /** The message for an expression of another form. */
 export const STEP_FORMS =
-  "must use {{ request.<field> }} on requests, {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
+  "must use {{ request.<field> }} on requests, {{ res.<field> }} on responses, or {{ transform_identifier: '<identifier>' }} of an earlier step";
 
 /** @returns undefined for an expression of another form. */
 export function parseStepExpression(expression: string): StepExpression | undefined {
-  if (/^\s*res(?:\W|$)/.test(expression)) return { reads: "answer", template: expression };
+  if (/^\s*res(?:\W|$)/.test(expression)) return { reads: "response", template: expression };
   if (/^\s*req(?:uest)?(?:\W|$)/.test(expression)) return { reads: "request", template: expression };
   const reference = parseReference(expression);
   if ("rejected" in reference || reference.form !== "transform_identifier") return undefined;
@@ -55,7 +55,7 @@ export function stepExpressionProblem(
 ): ExpressionProblem | undefined {
   if (evaluatedByToken && readsItsToken(expression)) return expressionProblem(expression, budget);
   const parsed = parseStepExpression(expression);
-  if (!parsed || parsed.reads === (isResponse ? "request" : "answer")) return { reason: STEP_FORMS, at: 0 };
+  if (!parsed || parsed.reads === (isResponse ? "request" : "response")) return { reason: STEP_FORMS, at: 0 };
   if (parsed.reads === "step" && !earlier.has(parsed.identifier)) {
     return { reason: "must name a tokenize step before this one by its identifier", at: 0 };
   }

@@ -12,12 +12,12 @@ export type StepResults = Map<string, Json>;
 
 /** The message that a step changes, as the steps before it left it. */
 export interface StepMessage {
-  readonly kind: "request" | "answer";
+  readonly kind: "request" | "response";
   readonly body: Json;
 }
 
 /**
- * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's answer, `{{ request.<field> }}` the body
+ * Expressions of declarative transforms: `{{ res.<field> }}` is the destination's response, `{{ request.<field> }}` the body
  * of the request, `{{ transform_identifier: '<identifier>' | json: '$.id' }}` the result of an earlier step. A token to
  * create also has its own, such as `{{ data.number | last4 }}` in its mask.
  */
@@ -93,7 +93,7 @@ export class StepExpressions {
     const parsed = parseStepExpression(expression);
     const { kind, body } = this.#message;
     if (parsed?.reads === kind) {
-      return [`{{ ${parsed.template} }}`, kind === "answer" ? { res: body } : { request: body, req: body }];
+      return [`{{ ${parsed.template} }}`, kind === "response" ? { res: body } : { request: body, req: body }];
     }
     if (parsed?.reads !== "step" || !this.#remembered.has(parsed.identifier)) throw invalid(field, STEP_FORMS);
     return [`{{ ${parsed.template} }}`, { made: this.#remembered.get(parsed.identifier) ?? null }];

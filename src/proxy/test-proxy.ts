@@ -9,16 +9,16 @@ import { guardedRequest } from "../egress/guarded-request.js";
 import type { HeaderPair } from "../egress/request-framing.js";
 import { FunctionFailed } from "../functions/function-failed.js";
 import { TESTED_ID, type TestRunner } from "../functions/test-run.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import { MAX_BUFFERED_BYTES } from "./body/incoming-body.js";
 import { hasUtf16Reference } from "./body/reference-scanner.js";
 import { bodyFormatOf } from "./body-format.js";
-import { readAnswerBody } from "./buffered-body.js";
+import { readResponseBody } from "./buffered-body.js";
 import { failureOf } from "./exchange-failure.js";
 import { forwardedHeaders, headerValues, returnedHeaders } from "./forward.js";
 import type { LoadedProxy } from "./load-proxy.js";
 import { destinationTarget } from "./request-target.js";
-import { RunTransforms, type TransformedAnswer } from "./run-transforms.js";
+import { RunTransforms, type TransformedResponse } from "./run-transforms.js";
 import { placesInHeader } from "./splice/header.js";
 import type { FindPlaces } from "./splice/place.js";
 import { placesInPath } from "./splice/url.js";
@@ -30,9 +30,9 @@ export interface ProxySample {
   readonly responseSteps: readonly Transform[];
   readonly configuration: Readonly<Record<string, string>>;
   readonly request: SampleRequest;
-  /** The destination's answer. */
-  readonly answer: SampleAnswer | undefined;
-  /** A real destination to call instead of using a sample answer. */
+  /** The destination's response. */
+  readonly response: SampleResponse | undefined;
+  /** A real destination to call instead of using a sample response. */
   readonly destinationUrl: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface SampleRequest {
   readonly body: Buffer;
 }
 
-export interface SampleAnswer {
+export interface SampleResponse {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
   readonly body: Buffer;
@@ -53,8 +53,8 @@ export interface SampleAnswer {
 export interface ProxyTest {
   /** The request for the destination; undefined if a transform failed, or answered itself. */
   readonly request: SampleRequest | undefined;
-  /** The answer for the caller; undefined if a transform failed, or there was no answer to transform. */
-  readonly answer: SampleAnswer | undefined;
+  /** The response for the caller; undefined if a transform failed, or there was no response to transform. */
+  readonly response: SampleResponse | undefined;
   readonly failure: FunctionFailed | undefined;
 }
 
@@ -73,7 +73,7 @@ const NOWHERE = "https://destination.invalid";
 /**
  * Sends a request through transforms as a proxy would.
  * @throws {Fault} validation_failed naming fields; unavailable if code could not run now; errors of a proxy whose
- * destination does not answer.
+ * destination does not respond.
  */
 export async function testProxy(testing: ProxyTesting, sample: ProxySample): Promise<ProxyTest> {
   const { agents } = testing;
@@ -83,16 +83,16 @@ export async function testProxy(testing: ProxyTesting, sample: ProxySample): Pro
   let sent: SampleRequest | undefined;
   try {
     const changed = await transformRequest(testing, sample);
-    if (changed.kind === "answer") {
-      return { request: undefined, answer: await wholeAnswer(changed.answer, testing), failure: undefined };
+    if (changed.kind === "response") {
+      return { request: undefined, response: await wholeResponse(changed.response, testing), failure: undefined };
     }
-    const body = await readAnswerBody(changed, MAX_BUFFERED_BYTES, testing.memory);
+    const body = await readResponseBody(changed, MAX_BUFFERED_BYTES, testing.memory);
     sent = { ...request, headers: changed.headers, body };
-    const answer = destinationUrl === undefined ? sample.answer : await call(testing, destinationUrl, target, sent);
-    if (!answer) return { request: sent, answer: undefined, failure: undefined };
-    return { request: sent, answer: await transformAnswer(testing, sample, answer), failure: undefined };
+    const response = destinationUrl === undefined ? sample.response : await call(testing, destinationUrl, target, sent);
+    if (!response) return { request: sent, response: undefined, failure: undefined };
+    return { request: sent, response: await transformResponse(testing, sample, response), failure: undefined };
   } catch (error) {
-    return { request: sent, answer: undefined, failure: failureToTell(testing.runner, error) };
+    return { request: sent, response: undefined, failure: failureToTell(testing.runner, error) };
   }
 }
 
@@ -129,31 +129,31 @@ function transformRequest(testing: ProxyTesting, { requestSteps, request, config
   );
 }
 
-/** As in a proxy, only successful answers are transformed. */
-async function transformAnswer(
+/** As in a proxy, only successful responses are transformed. */
+async function transformResponse(
   testing: ProxyTesting,
   sample: ProxySample,
-  answer: SampleAnswer,
-): Promise<SampleAnswer> {
+  response: SampleResponse,
+): Promise<SampleResponse> {
   const { signal, memory } = testing;
   const { responseSteps, configuration } = sample;
-  const headers = returnedHeaders(answer.headers);
-  if (responseSteps.length === 0 || answer.status > 299) return { ...answer, headers };
+  const headers = returnedHeaders(response.headers);
+  if (responseSteps.length === 0 || response.status > 299) return { ...response, headers };
   const { proxy, transforms } = madeUp(testing, configuration);
-  const plain = { ...answer, headers, statusText: "", destinationStatus: answer.status };
+  const plain = { ...response, headers, statusText: "", destinationStatus: response.status };
   const { tenantId, context } = testing.caller;
   const scope = { tenantId, context, proxy };
-  return wholeAnswer(await asSteps(transforms.response(scope, responseSteps, plain, { signal, memory })), testing);
+  return wholeResponse(await asSteps(transforms.response(scope, responseSteps, plain, { signal, memory })), testing);
 }
 
-async function wholeAnswer(
-  { status, headers, body }: TransformedAnswer,
+async function wholeResponse(
+  { status, headers, body }: TransformedResponse,
   { memory }: ProxyTesting,
-): Promise<SampleAnswer> {
+): Promise<SampleResponse> {
   return {
     status,
     headers: returnedHeaders(headers),
-    body: await readAnswerBody({ headers, body }, MAX_BUFFERED_BYTES, memory),
+    body: await readResponseBody({ headers, body }, MAX_BUFFERED_BYTES, memory),
   };
 }
 
@@ -208,18 +208,18 @@ async function call(
   url: string,
   target: string,
   { method, headers, body }: SampleRequest,
-): Promise<SampleAnswer> {
+): Promise<SampleResponse> {
   if (holdsExpression(target, headers, body))
     throw invalid("request", "must hold no expressions where destination_url is called: a test resolves none");
   try {
-    const answer = await guardedRequest(agents, {
+    const response = await guardedRequest(agents, {
       ...{ url, target, method, headers, signal, pool: caller.tenantId },
       body: body.length === 0 ? undefined : body,
     });
     return {
-      status: answer.status,
-      headers: answer.rawHeaders,
-      body: await readAnswerBody({ headers: answer.rawHeaders, body: answer.body }, MAX_BUFFERED_BYTES, memory),
+      status: response.status,
+      headers: response.rawHeaders,
+      body: await readResponseBody({ headers: response.rawHeaders, body: response.body }, MAX_BUFFERED_BYTES, memory),
     };
   } catch (error) {
     throw failureOf(error, signal);

@@ -2,11 +2,11 @@ import { invalid } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { parseRuntime, type Runtime } from "../functions/runtime.js";
 
-/** A step that changes a request or an answer. */
+/** A step that changes a request or a response. */
 export type Transform =
   /** The tenant's own code, in the sandbox. */
   | CodeTransform
-  /** Replaces the captures of a pattern, character by character. For answers only. */
+  /** Replaces the captures of a pattern, character by character. For responses only. */
   | { readonly type: "mask"; readonly matcher: MaskMatcher; readonly replacement: string }
   /** Creates a token and stores it for later steps. */
   | { readonly type: "tokenize"; readonly identifier: string; readonly token: JsonObject }
@@ -44,7 +44,7 @@ export function parseTransform(draft: TransformDraft, field: string, isResponse:
     case "code":
       return parseCode(draft, field);
     case "mask":
-      if (!isResponse) throw invalid(`${field}.type`, "must not be mask: only answers can be masked");
+      if (!isResponse) throw invalid(`${field}.type`, "must not be mask: only responses can be masked");
       return parseMask(draft, field);
     case "tokenize": {
       const token = draft.options?.token;

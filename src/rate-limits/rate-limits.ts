@@ -42,12 +42,12 @@ export function rateLimits(points: RatePoints, counterFor: (scope: RateScope) =>
   const countIn = async (scope: RateScope, client: string): Promise<RateVerdict> => {
     const limit = points[scope];
     try {
-      const answer = await counters.get(scope)?.consume(client);
-      const wait = answer?.msBeforeNext ?? 0;
+      const result = await counters.get(scope)?.consume(client);
+      const wait = result?.msBeforeNext ?? 0;
       return {
         scope,
         limit,
-        remaining: answer?.remainingPoints ?? limit,
+        remaining: result?.remainingPoints ?? limit,
         resetAfter: seconds(wait),
         isExceeded: false,
       };

@@ -17,13 +17,13 @@ export interface SharedCountersEvents {
 
 /** A connection to a Valkey or Redis in which all replicas count. */
 export interface SharedCounters {
-  /** A counter there. While the server does not answer, it counts in memory. */
+  /** A counter there. While the server does not respond, it counts in memory. */
   counterFor(settings: CounterSettings): RateLimiterRedis;
   close(): Promise<void>;
 }
 
 /**
- * Connects to the counters of all replicas. While they do not answer, each process counts in memory: a vault that stops
+ * Connects to the counters of all replicas. While they do not respond, each process counts in memory: a vault that stops
  * together with its counters would be less safe, not more.
  */
 export async function openSharedCounters(

@@ -42,7 +42,7 @@ export async function postResult(
     });
     response.body.destroy();
     const isTaken = response.status >= 200 && response.status < 300;
-    return isTaken ? undefined : new Reason(`answered ${response.status}`);
+    return isTaken ? undefined : new Reason(`returned ${response.status}`);
   } catch (error) {
     if (error instanceof EgressError) return error;
     throw error;

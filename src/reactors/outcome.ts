@@ -1,7 +1,7 @@
 import { Fault, isFaultCode } from "../base/fault.js";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.js";
 import { FunctionFailed, readErrors, readFunctionFailed } from "../functions/function-failed.js";
-import type { FunctionAnswer } from "../functions/function-runner.js";
+import type { FunctionResponse } from "../functions/function-runner.js";
 
 /** The tokens created from the code's `tokenize`. */
 export interface CreatedTokens {
@@ -14,7 +14,7 @@ export interface CreatedTokens {
 export type ReactOutcome =
   | { readonly kind: "result"; readonly tokens: CreatedTokens | undefined; readonly raw: Json | undefined }
   /** The code answers the caller itself: CustomHttpResponseError. */
-  | { readonly kind: "answered"; readonly answer: FunctionAnswer };
+  | { readonly kind: "answered"; readonly response: FunctionResponse };
 
 /** The stored end of a run. */
 export type RunEnd =
@@ -49,7 +49,7 @@ export function bodyOf(end: RunEnd, show: (error: Fault | FunctionFailed) => Jso
     case "result":
       return resultJson(end.tokens?.shown, end.raw);
     case "answered":
-      return end.answer.body;
+      return end.response.body;
     case "failed":
       return show(end.failure);
     case "refused":
@@ -67,7 +67,7 @@ export function writeEnd(end: RunEnd): JsonObject {
     case "result":
       return { kind: end.kind, ...resultJson(end.tokens?.kept, end.raw) };
     case "answered": {
-      const { status, headers, body } = end.answer;
+      const { status, headers, body } = end.response;
       return { kind: end.kind, status, headers: { ...headers }, body };
     }
     case "failed":
@@ -91,7 +91,7 @@ export function readEnd(stored: Json): RunEnd {
     const headers = Object.fromEntries(
       Object.entries(objectOf(stored.headers)).map(([name, text]) => [name, String(text)]),
     );
-    return { kind, answer: { status: Number(stored.status), headers, body: stored.body ?? null } };
+    return { kind, response: { status: Number(stored.status), headers, body: stored.body ?? null } };
   }
   if (kind === "failed") return { kind, failure: readFunctionFailed(stored) };
   const code = String(stored.code);

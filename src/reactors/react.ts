@@ -29,7 +29,7 @@ export interface ReactParts {
 }
 
 /** A run that may start: the reactor and its arguments' tokens, loaded and logged. */
-export interface AdmittedRun {
+export interface AuthorizedRun {
   readonly reactor: ReactorRow;
   readonly formula: FormulaRow | undefined;
   readonly tokens: ReadonlyMap<string, ReadableToken>;
@@ -46,7 +46,7 @@ export async function authorizeRun(
   caller: Caller,
   id: Uuid,
   tokenIds: readonly string[],
-): Promise<AdmittedRun> {
+): Promise<AuthorizedRun> {
   const reactor = await tx.query(readReactor, id);
   if (!reactor) throw notFound("reactor");
   const formula = reactor.formula_id ? await tx.query(readFormula, reactor.formula_id) : null;
@@ -64,7 +64,7 @@ export async function react(
   parts: ReactParts,
   caller: Caller,
   keys: TenantKeys,
-  { reactor: row, formula: formulaRow, tokens }: AdmittedRun,
+  { reactor: row, formula: formulaRow, tokens }: AuthorizedRun,
   args: Json,
   signal: AbortSignal,
 ): Promise<ReactOutcome> {
@@ -96,9 +96,9 @@ async function tokenizeAs(
   body: Json,
   signal: AbortSignal,
 ): Promise<CreatedTokens> {
-  const { status, body: answer, lasting } = await callApi(owner, "tokenize", body, signal);
-  if (status < 400) return { shown: answer, kept: lasting() };
-  const { detail, errors } = isJsonObject(answer) ? answer : {};
+  const { status, body: response, lasting } = await callApi(owner, "tokenize", body, signal);
+  if (status < 400) return { shown: response, kept: lasting() };
+  const { detail, errors } = isJsonObject(response) ? response : {};
   const texts = isJsonObject(errors)
     ? Object.fromEntries(
         Object.entries(errors).map(([field, list]) => [

@@ -167,7 +167,7 @@ export class RunQueue {
       const caller = await authenticator.application(tenantId, run.application_id, context);
       if (!caller) throw new Fault("permission_denied", "The application that asked for this does not exist any more.");
       try {
-        const admitted = await recordingDenials(database, () =>
+        const authorized = await recordingDenials(database, () =>
           database.shared.run(
             tenantId,
             caller.revision,
@@ -175,7 +175,7 @@ export class RunQueue {
             memory,
           ),
         );
-        return await react(this.#parts, caller, keys, admitted, args, this.#stopping.signal);
+        return await react(this.#parts, caller, keys, authorized, args, this.#stopping.signal);
       } catch (error) {
         if (!(error instanceof StaleAuthorization) || attempt === STALE_ATTEMPTS) throw error;
         authenticator.forgetApplication(tenantId, run.application_id);

@@ -1,7 +1,7 @@
 import type { TenantId } from "../base/ids.js";
 import { isJsonObject, type Json } from "../base/json.js";
 import { FunctionFailed } from "../functions/function-failed.js";
-import type { FunctionAnswer } from "../functions/function-runner.js";
+import type { FunctionResponse } from "../functions/function-runner.js";
 import type { ObservedRun } from "../functions/observed-run.js";
 import { type TestRunner, testedFunction } from "../functions/test-run.js";
 import { returnedObject } from "./react.js";
@@ -18,7 +18,7 @@ export interface ReactorTest {
   /** The error that callers would get: the code failed, or returned an invalid result. */
   readonly failure: FunctionFailed | undefined;
   readonly returned: Json | undefined;
-  readonly answer: FunctionAnswer | undefined;
+  readonly response: FunctionResponse | undefined;
   /** Differences that callers of such a reactor would notice. */
   readonly warnings: readonly string[];
 }
@@ -31,16 +31,16 @@ export async function testReactor(
   signal: AbortSignal,
 ): Promise<ReactorTest> {
   const fn = testedFunction(tenantId, "reactor", code, configuration);
-  const nothing = { failure: undefined, returned: undefined, answer: undefined };
+  const nothing = { failure: undefined, returned: undefined, response: undefined };
   const unresolved = JSON.stringify(args).includes("{{")
     ? ["The expressions in args reached the code as they are. A reactor that is called gets the values of the tokens."]
     : [];
   try {
     const result = await runner.run(fn, args, signal);
     const run = runner.runs.at(-1);
-    if (result.kind === "answered") return { ...nothing, run, answer: result.answer, warnings: unresolved };
+    if (result.kind === "answered") return { ...nothing, run, response: result.response, warnings: unresolved };
     const warnings = [...unresolved, ...warningsOf(result.value)];
-    return { ...nothing, run, failure: refusalOf(result.value), returned: result.value, warnings };
+    return { ...nothing, run, failure: returnedFailure(result.value), returned: result.value, warnings };
   } catch (error) {
     const run = runner.runs.at(-1);
     if (!(error instanceof FunctionFailed)) throw error;
@@ -48,7 +48,7 @@ export async function testReactor(
   }
 }
 
-function refusalOf(value: Json): FunctionFailed | undefined {
+function returnedFailure(value: Json): FunctionFailed | undefined {
   try {
     returnedObject(value);
     return undefined;
@@ -64,9 +64,9 @@ function warningsOf(value: Json): string[] {
   if (!isJsonObject(value)) return [];
   const others = Object.keys(value).filter((name) => name !== "raw" && name !== "tokenize");
   const names = [...others.slice(0, MAX_NAMES), ...(others.length > MAX_NAMES ? ["..."] : [])].join(", ");
-  const hasAnswer = value.raw !== undefined || value.tokenize !== undefined;
+  const hasResponse = value.raw !== undefined || value.tokenize !== undefined;
   return [
-    ...(hasAnswer ? [] : ["Callers get {}: of what code returns they get raw, and the tokens made of tokenize."]),
+    ...(hasResponse ? [] : ["Callers get {}: of what code returns they get raw, and the tokens made of tokenize."]),
     ...(others.length > 0 ? [`Callers do not get: ${names}. Put it into raw.`] : []),
     ...(value.tokenize === undefined ? [] : ["A test makes no tokens. Callers get tokens in place of tokenize."]),
   ];

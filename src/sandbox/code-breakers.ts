@@ -30,7 +30,7 @@ export class CodeBreakers {
     this.#hooks = hooks;
   }
 
-  /** Counts a thread that had to be ended, or an answer that the code corrupted. */
+  /** Counts a thread that had to be ended, or a response that the code corrupted. */
   fail({ tenantId, functionId }: CodeSource): void {
     const { onIncident, onCompilationsHeld } = this.#hooks;
     if (this.#byFunction.fail(`${tenantId} ${functionId}`)) {

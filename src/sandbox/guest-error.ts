@@ -28,7 +28,7 @@ export type GuestError =
       readonly errors: GuestErrors;
       readonly position: SourcePosition | undefined;
     }
-  /** A whole answer, passed on unchanged. */
+  /** A whole response, passed on unchanged. */
   | {
       readonly type: "custom_http_response";
       readonly status: number;

@@ -39,7 +39,7 @@ export interface HostFetchResponse {
  */
 export interface HostCalls {
   /**
-   * Absent if the function has no application. Arguments and answer have the wire form (snake_case): `tokenize` and
+   * Absent if the function has no application. Arguments and response have the wire form (snake_case): `tokenize` and
    * `detokenize` take the payload itself, `tokens.create` the token, `tokens.retrieve` and `tokens.delete` `{id}`,
    * `tokens.update` `{id, patch}`, `tokens.search` the search, `tokens.list` optional `{id, type, metadata, page,
    * size}`.

@@ -3,13 +3,13 @@ import { MAX_RESULT_VALUES, MAX_VALUES } from "../base/json-structure.js";
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** Size of one request of code to the host, and of one answer, in bytes. */
+/** Size of one request of code to the host, and of one response, in bytes. */
 export const HOST_CALL_BYTES = MB;
 
 /** Limits of one run. Times in milliseconds, sizes in bytes. */
 export interface RunLimits {
   /**
-   * From the start of the run to its answer, including waits for `bt` and `fetch`. Time in the queue does not count.
+   * From the start of the run to its response, including waits for `bt` and `fetch`. Time in the queue does not count.
    */
   readonly wallMs: number;
   /** For the top level of the code when an instance starts. */
@@ -26,7 +26,7 @@ export interface RunLimits {
   readonly hostCallsInFlight: number;
   /** Calls of `bt` and `fetch` in one run. */
   readonly hostCalls: number;
-  /** Size of one request to the host, and of one answer. */
+  /** Size of one request to the host, and of one response. */
   readonly hostCallBytes: number;
   /** Size of all console output of one run. */
   readonly consoleBytes: number;
@@ -111,7 +111,7 @@ export interface KillLimits {
   /** From the request to end a thread until the runner is ended. */
   readonly threadExitMs: number;
   readonly pingMs: number;
-  /** Without an answer to a ping, until the runner is killed. */
+  /** Without a response to a ping, until the runner is killed. */
   readonly silenceMs: number;
 }
 

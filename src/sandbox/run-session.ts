@@ -74,7 +74,7 @@ export class RunSession {
   #sized(reply: HostReply): Buffer {
     const bytes = Buffer.from(JSON.stringify(reply));
     if (bytes.length <= this.#limits.hostCallBytes) return bytes;
-    return Buffer.from(JSON.stringify(refusal("ELIMIT", tooLarge("answer", this.#limits))));
+    return Buffer.from(JSON.stringify(refusal("ELIMIT", tooLarge("response", this.#limits))));
   }
 }
 

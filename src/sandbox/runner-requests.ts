@@ -5,7 +5,7 @@ import { type Frame, FrameKind, readParts } from "./wire/frame.js";
 
 /** A run or a compilation that the runner works on. */
 export interface RunnerRequest {
-  /** @throws ProtocolError for an invalid answer. */
+  /** @throws ProtocolError for an invalid response. */
   readonly onResult: (report: Buffer, value: Buffer) => void;
   readonly onHostCall: (payload: Buffer) => Promise<Buffer | undefined>;
   readonly fail: (reason: RunFailure) => void;
@@ -13,7 +13,7 @@ export interface RunnerRequest {
   readonly withdrawCompilation: (tenantId: string) => void;
 }
 
-/** The requests to the runner that it has not answered. */
+/** The requests to the runner without a response yet. */
 export class RunnerRequests {
   readonly #pending = new Map<string, RunnerRequest>();
   readonly #onSilence: () => void;
@@ -27,7 +27,7 @@ export class RunnerRequests {
     return this.#pending.size;
   }
 
-  /** @returns the id under which the runner answers: unguessable and meaningless. */
+  /** @returns the id under which the runner responds: unguessable and meaningless. */
   add(withinMs: number, request: RunnerRequest): string {
     const id = randomBytes(16).toString("hex");
     const timer = setTimeout(this.#onSilence, withinMs);
@@ -35,7 +35,7 @@ export class RunnerRequests {
       ...request,
       onResult: (report, value) => {
         clearTimeout(timer);
-        // Removed after this, because an unreadable answer ends the runner and fails all pending requests.
+        // Removed after this, because an unreadable response ends the runner and fails all pending requests.
         request.onResult(report, value);
         this.#pending.delete(id);
       },
@@ -56,11 +56,11 @@ export class RunnerRequests {
       const { first, second } = readParts(payload);
       request.onResult(first, second);
     } else if (kind === FrameKind.hostCall) {
-      void this.#answer(runner, request, requestId, number, payload);
+      void this.#callHost(runner, request, requestId, number, payload);
     }
   }
 
-  async #answer(
+  async #callHost(
     runner: ReadyRunner,
     request: RunnerRequest,
     id: string,

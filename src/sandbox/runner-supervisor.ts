@@ -23,7 +23,7 @@ export interface SupervisorHooks {
   }) => void;
 }
 
-/** Keeps one runner alive: starts it, checks that it answers, and replaces it. */
+/** Keeps one runner alive: starts it, checks that it responds, and replaces it. */
 export class RunnerSupervisor implements RunnerLink {
   readonly #settings: RunnerSettings;
   readonly #hooks: SupervisorHooks;

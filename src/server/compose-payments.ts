@@ -69,7 +69,7 @@ export function composePayments(parts: PaymentsParts): Payments {
     [new Simulator(simulatorStore, approvalPageOf(parts), sendWebhook), ...realConnectors(addresses)],
     (tenantId) =>
       providerHttp(agents, tenantId, (error) =>
-        log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not answer"),
+        log.warn({ tenant_id: tenantId, ...causeFields(error) }, "a payment service did not respond"),
       ),
     clock,
   );

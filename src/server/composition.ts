@@ -105,9 +105,9 @@ export function compose(vault: Vault, config: Config, inputs: CompositionInputs)
     framePasses,
     invitations: new InvitationAcceptance(database, keyring),
     overload: {
-      refusalOf(apiKey) {
+      overloadFault(apiKey) {
         const tenantId = database.shared.isBusy ? authenticator.tenantOf(apiKey) : undefined;
-        return tenantId && database.shared.refusalOf(tenantId);
+        return tenantId && database.shared.overloadFault(tenantId);
       },
     },
     async [Symbol.asyncDispose]() {

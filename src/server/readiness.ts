@@ -43,7 +43,7 @@ export function readinessOf(
         checks: {
           serving: draining.aborted ? "is stopping" : undefined,
           database: problem,
-          keys: keys ? undefined : "the root key's holder does not answer",
+          keys: keys ? undefined : "the root key's holder does not respond",
           clock: time,
         },
         warnings: [...(warning === undefined ? [] : [warning]), ...late],
@@ -79,7 +79,7 @@ async function lookAtDatabase(database: Looked, clock: Clock): Promise<DatabaseL
     const takesWrites = !probe.refusesWrites && (await database.takesWrites());
     return { ...serviceOf(probe, takesWrites), time: clockProblem(gap) };
   } catch {
-    return { problem: "does not answer", time: "cannot be compared", warning: undefined };
+    return { problem: "does not respond", time: "cannot be compared", warning: undefined };
   }
 }
 

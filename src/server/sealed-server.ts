@@ -24,8 +24,8 @@ import { MAX_SHARE_LINE_LENGTH, notAShare } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
 import {
   keptInShares,
-  type ShareAnswer,
   ShareCollector,
+  type ShareResult,
   StoppedBeforeUnseal,
   type Unseal,
   type UnsealedKey,
@@ -126,7 +126,7 @@ function refuseAllBut(health: RequestListener, origins: readonly string[]): Requ
   const cors = createCors(origins);
   return (request, response) => {
     const traceId = prepareResponse(cors, request, response);
-    if (request.method === "OPTIONS") return cors.answerPreflight(request, response);
+    if (request.method === "OPTIONS") return cors.respondToPreflight(request, response);
     if (isHealthCheck(request)) return health(request, response);
     refuseRequest(request, response, SEALED, traceId);
   };
@@ -139,20 +139,20 @@ function urlOf(web: WebServer, host: string, tls: TlsIdentity | undefined): stri
 }
 
 /**
- * Reads one share per line, and answers each with one line. A line too long for a share gets an answer, which ends the
+ * Reads one share per line, and responds to each with one line. A line too long for a share gets a response, which ends the
  * connection: further input is read and discarded for a moment, because a reset would make a sending client lose the
- * answer.
+ * response.
  */
 function serveShares(socket: Socket, collector: ShareCollector): void {
   const splitter = new LineSplitter(MAX_SHARE_LINE_LENGTH);
-  const answer = (text: ShareAnswer) => socket.write(`${JSON.stringify(text)}\n`);
+  const send = (text: ShareResult) => socket.write(`${JSON.stringify(text)}\n`);
   socket.setEncoding("utf8");
   const take = (piece: string) => {
     try {
-      for (const line of splitter.push(piece)) void collector.take(new Sensitive(line)).then(answer);
+      for (const line of splitter.push(piece)) void collector.take(new Sensitive(line)).then(send);
     } catch {
       socket.off("data", take).resume();
-      answer(collector.refuse(notAShare()));
+      send(collector.refuse(notAShare()));
       socket.end();
       setTimeout(() => socket.destroy(), LINGER_MS).unref();
     }
@@ -174,7 +174,7 @@ async function listen(server: Server, path: string): Promise<void> {
   await chmod(path, 0o600);
 }
 
-/** Answers already written are still sent. */
+/** Responses already written are still sent. */
 function closeServer(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

@@ -20,7 +20,7 @@ import { ThreeDSService } from "../../gen/cloakroom/v1/threeds_pb.js";
 import { TokenizeService, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { TransactionService } from "../../gen/cloakroom/v1/transactions_pb.js";
 
-/** Every service of the protos. A method that has no handler yet answers "unimplemented" over RPC. */
+/** Every service of the protos. A method that has no handler yet returns "unimplemented" over RPC. */
 export const SERVICES: readonly DescService[] = [
   TokenService,
   TokenizeService,

@@ -1,9 +1,5 @@
 import type { Value } from "@bufbuild/protobuf/wkt";
-import {
-  ApplicationKeyService,
-  ApplicationService,
-  PermissionService,
-} from "../../gen/cloakroom/v1/applications_pb.js";
+import { ApplicationKeyService, ApplicationService } from "../../gen/cloakroom/v1/applications_pb.js";
 import { parseRights } from "../access/access-rule.js";
 import type { Application, ApplicationKey, WithKey } from "../access/application.js";
 import {
@@ -19,14 +15,13 @@ import {
   updateApplication,
 } from "../access/applications.js";
 import { actorOf, applicationOf } from "../access/caller.js";
-import { isApplicationType, PERMISSIONS } from "../access/permissions.js";
+import { isApplicationType } from "../access/permissions.js";
 import { requireGrantable } from "../access/role-rights.js";
 import { invalid } from "../base/fault.js";
 import type { TenantId } from "../base/ids.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { ruleDraft, showRule } from "./access-rules.js";
-import { authorizeOnly, type ServedMethod, serve } from "./call.js";
-import { explainAccess } from "./explain-access.js";
+import { type ServedMethod, serve } from "./call.js";
 import { replayWhole } from "./replay.js";
 import { pageRequest, showAudit, showPage, uuidOf } from "./show.js";
 import { toJson } from "./value.js";
@@ -157,19 +152,7 @@ export function applicationKeyService(keyring: Keyring): ServedMethod[] {
   ];
 }
 
-export function permissionService(keyring: Keyring): ServedMethod[] {
-  return [
-    explainAccess(keyring),
-    serve(PermissionService.method.listPermissions, async ({ applicationType }, call) => {
-      const data = PERMISSIONS.filter(
-        ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),
-      ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }));
-      return call.transact(authorizeOnly, () => ({ data }));
-    }),
-  ];
-}
-
-/** The only answers that show the value of a key are those that create it. */
+/** The only responses that show the value of a key are those that create it. */
 function showCreated(tenantId: TenantId, { made, key }: WithKey<Application>) {
   return { ...show(tenantId, made), ...(key ? { key: key.reveal() } : {}) };
 }
@@ -190,9 +173,9 @@ function originsIn(value: Value | undefined): readonly string[] | undefined {
   });
 }
 
-/** The answer without its key, for repeats with another key than the first request's. */
-function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...answer }: T) {
-  return answer;
+/** The response without its key, for repeats with another key than the first request's. */
+function withoutKey<T extends { readonly key?: string | undefined }>({ key: _, ...response }: T) {
+  return response;
 }
 
 function show(tenantId: TenantId, application: Application) {

@@ -12,35 +12,35 @@ import type { AuditContext } from "../audit/audit-context.js";
 import type { Fault } from "../base/fault.js";
 import type { Uuid } from "../base/ids.js";
 import type { Json } from "../base/json.js";
-import type { RequestMemory } from "../memory/memory-lease.js";
+import type { RequestMemory } from "../memory/request-memory.js";
 import type { NewCookie, Visit } from "../people/visit.js";
 import type { OrdinaryTransaction, Work } from "../store/transactions/transaction.js";
 import { type ReplayRule, type ServedReplay, servedReplay } from "./replay.js";
 
-/** An HTTP answer that tenant code wrote. */
-export interface VerbatimAnswer {
+/** An HTTP response that tenant code wrote. */
+export interface VerbatimResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
 
-/** Headers of an answer besides its message, also in a replay. */
-export type AnswerHeaders = readonly (readonly [string, string])[];
+/** Headers of a response besides its message, also in a replay. */
+export type ResponseHeaders = readonly (readonly [string, string])[];
 
-/** Parts of an answer besides its message. */
+/** Parts of a response besides its message. */
 export interface Reply {
-  /** Sets 202 instead of the method's own status: the work continues after the answer. */
+  /** Sets 202 instead of the method's own status: the work continues after the response. */
   accepted(): void;
   /** Over REST, sends this instead of the method's message. */
-  verbatim(answer: VerbatimAnswer): void;
+  verbatim(response: VerbatimResponse): void;
   /** Sets a cookie in the browser of a person: the last one given. */
   setCookie(cookie: NewCookie): void;
 }
 
 /** Options of a method besides its handler. */
 export interface ServeOptions<O extends DescMessage> {
-  /** Reads headers from an answer. */
-  readonly headersOf?: (answer: MessageShape<O>) => AnswerHeaders;
+  /** Reads headers from a response. */
+  readonly headersOf?: (response: MessageShape<O>) => ResponseHeaders;
   /** How to answer a repeat with the same idempotency key. Absent for methods that take no such key. */
   readonly replay?: ReplayRule<O>;
 }
@@ -70,8 +70,8 @@ export interface Call<Output extends DescMessage = DescMessage> {
   readonly reply: Reply;
   /**
    * Runs work in an ordinary transaction, guarded by the caller's revision, and shows its result once it is committed:
-   * whatever an answer shows in the clear has its log row by then. With an idempotency key, the same transaction stores
-   * the part of the answer that the method's {@link ReplayRule} keeps. `showLasting` omits what may not be stored with
+   * whatever a response shows in the clear has its log row by then. With an idempotency key, the same transaction stores
+   * the part of the response that the method's {@link ReplayRule} keeps. `showLasting` omits what may not be stored with
    * the result of tenant code. A `throw` rolls everything back.
    */
   transact<T>(
@@ -85,13 +85,13 @@ export interface Call<Output extends DescMessage = DescMessage> {
     show: (result: T) => MessageInitShape<Output>,
     showLasting?: (result: T) => MessageInitShape<Output>,
   ): Promise<MessageInitShape<Output>>;
-  /** Runs a transaction that precedes other work. Its result is not an answer yet. */
+  /** Runs a transaction that precedes other work. Its result is not a response yet. */
   commit<T>(work: Work<T, OrdinaryTransaction>): Promise<T>;
   /** Like {@link commit}, in a shared transaction. */
   commitShared<T>(work: Work<T>): Promise<T>;
   /**
    * Runs an operation with effects outside of the database. `begin` commits the intent; `act` carries it out and
-   * records its end. With an idempotency key no operation begins twice: a repeat gets the stored answer, a conflict
+   * records its end. With an idempotency key no operation begins twice: a repeat gets the stored response, a conflict
    * while the first request is at work, or the result of `resume` after the first was interrupted.
    */
   engage<B extends { readonly subject: Uuid }, T>(
@@ -105,7 +105,7 @@ export interface Call<Output extends DescMessage = DescMessage> {
   ): Promise<MessageInitShape<Output>>;
 }
 
-/** Work for answers without database content. Running it checks that the caller still has its rights. */
+/** Work for responses without database content. Running it checks that the caller still has its rights. */
 export const authorizeOnly = async (): Promise<undefined> => undefined;
 
 /** What a method does: decode, call the domain, encode. */
@@ -118,7 +118,7 @@ export type Handler<I extends DescMessage, O extends DescMessage> = (
 export interface ServedMethod {
   readonly desc: DescMethodUnary;
   serve(request: Message, makeCall: <O extends DescMessage>(output: O) => Call<O>): Promise<Message>;
-  headersOf(answer: Message): AnswerHeaders;
+  headersOf(response: Message): ResponseHeaders;
   readonly replay: ServedReplay | undefined;
 }
 
@@ -134,7 +134,7 @@ export function serve<I extends DescMessage, O extends DescMessage>(
       if (!isMessage(request, desc.input)) throw new Error(`${desc.name} was given another message`);
       return create(desc.output, await handler(request, makeCall(desc.output)));
     },
-    headersOf: (answer) => (isMessage(answer, desc.output) ? headersOf(answer) : []),
+    headersOf: (response) => (isMessage(response, desc.output) ? headersOf(response) : []),
     replay: replay && servedReplay(desc.output, replay),
   };
 }

@@ -120,7 +120,7 @@ function distinctCodes(codes: readonly string[]): string[] {
   return [...new Set(codes.map((code) => code.toUpperCase()))];
 }
 
-/** The answer to a creation omits the method, as documented. */
+/** The response to a creation omits the method, as documented. */
 function show({ id, formula, displayName, status, acceptedCountries, acceptedCurrencies, active }: Connection) {
   return {
     ...{ id, connectionFormulaId: formula.id, displayName, status, active },

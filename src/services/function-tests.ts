@@ -84,16 +84,16 @@ function jsonOr(absent: Json, value: Value | undefined, field: string): Json {
   return value ? toJson(value, field) : absent;
 }
 
-function showReactorTest({ run, failure, returned, answer, warnings }: ReactorTest) {
+function showReactorTest({ run, failure, returned, response, warnings }: ReactorTest) {
   const shown: MessageInitShape<typeof TestReactorResponseSchema> = {
     ...(returned === undefined ? {} : { returned: toValue(wellFormed(returned)) }),
     ...(failure ? { error: showError(failure) } : {}),
-    ...(answer
+    ...(response
       ? {
           response: {
-            status: answer.status,
-            headers: Object.entries(answer.headers).map(([name, value]) => ({ name, value })),
-            body: toValue(wellFormed(answer.body)),
+            status: response.status,
+            headers: Object.entries(response.headers).map(([name, value]) => ({ name, value })),
+            body: toValue(wellFormed(response.body)),
           },
         }
       : {}),
@@ -113,7 +113,7 @@ function wellFormed(value: Json): Json {
 }
 
 function proxySampleOf(message: TestProxyRequest): ProxySample {
-  const { request, answer, destinationUrl, configuration } = message;
+  const { request, answer: response, destinationUrl, configuration } = message;
   return {
     requestSteps: stepsOf(message.requestTransforms, "request_transforms", false),
     responseSteps: stepsOf(message.responseTransforms, "response_transforms", true),
@@ -124,9 +124,9 @@ function proxySampleOf(message: TestProxyRequest): ProxySample {
       query: queryOf(request?.query ?? ""),
       ...contentOf(request?.headers ?? [], request?.body, "request"),
     },
-    answer: answer && {
-      status: answer.status || 200,
-      ...contentOf(answer.headers, answer.body, "answer"),
+    response: response && {
+      status: response.status || 200,
+      ...contentOf(response.headers, response.body, "answer"),
     },
   };
 }
@@ -173,12 +173,12 @@ function headerOf({ name, value }: HttpHeader, field: string): HeaderPair {
   return [name, value];
 }
 
-function showProxyTest({ request, answer, failure }: ProxyTest) {
+function showProxyTest({ request, response, failure }: ProxyTest) {
   const shown: MessageInitShape<typeof TestProxyResponseSchema> = {
     ...(request
       ? { request: { method: request.method, path: request.path, query: request.query, ...showContent(request) } }
       : {}),
-    ...(answer ? { answer: { status: answer.status, ...showContent(answer) } } : {}),
+    ...(response ? { answer: { status: response.status, ...showContent(response) } } : {}),
     ...(failure ? { error: showError(failure) } : {}),
   };
   return shown;

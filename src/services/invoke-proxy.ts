@@ -1,18 +1,18 @@
 import type { ProxyService } from "../../gen/cloakroom/v1/proxies_pb.js";
-import { readAnswerBody } from "../proxy/buffered-body.js";
-import type { ProxyAnswer, ProxyCall, ProxyTarget } from "../proxy/call.js";
+import { readResponseBody } from "../proxy/buffered-body.js";
+import type { ProxyCall, ProxyResponse, ProxyTarget } from "../proxy/call.js";
 import { DestinationFailed } from "../proxy/destination-failed.js";
 import { failureOf } from "../proxy/exchange-failure.js";
 import type { Handler } from "./call.js";
 
 type Invoke = Handler<typeof ProxyService.method.invokeProxy.input, typeof ProxyService.method.invokeProxy.output>;
 
-/** The largest answer in a single message, in bytes. */
-const MAX_ANSWER = 5 * 1024 * 1024;
+/** The largest response in a single message, in bytes. */
+const MAX_RESPONSE = 5 * 1024 * 1024;
 
-/** A proxied request as an RPC. Request and answer are single messages and cannot stream. */
+/** A proxied request as an RPC. Request and response are single messages and cannot stream. */
 export async function invokeOverRpc(
-  invoke: (call: ProxyCall) => Promise<ProxyAnswer>,
+  invoke: (call: ProxyCall) => Promise<ProxyResponse>,
   request: Parameters<Invoke>[0],
   call: Parameters<Invoke>[1],
 ): ReturnType<Invoke> {
@@ -21,7 +21,7 @@ export async function invokeOverRpc(
   const headers = request.headers.map(({ name, value }) => [name, value] as const);
   const isTyped = headers.some(([name]) => name.toLowerCase() === "content-type");
   try {
-    const answer = await invoke({
+    const response = await invoke({
       method: request.method,
       path: request.path,
       query: request.query === "" || request.query.startsWith("?") ? request.query : `?${request.query}`,
@@ -30,12 +30,12 @@ export async function invokeOverRpc(
       target: targetOf(request.target),
       ...{ apiKey, signal, memory, audit },
     });
-    const body = await readAnswerBody(answer, MAX_ANSWER, memory);
-    const contentType = answer.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+    const body = await readResponseBody(response, MAX_RESPONSE, memory);
+    const contentType = response.headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
     return {
-      status: answer.status,
-      ...(answer.destinationStatus > 0 ? { destinationStatus: answer.destinationStatus } : {}),
-      headers: answer.headers.map(([name, value]) => ({ name, value })),
+      status: response.status,
+      ...(response.destinationStatus > 0 ? { destinationStatus: response.destinationStatus } : {}),
+      headers: response.headers.map(([name, value]) => ({ name, value })),
       body: { contentType, data: Uint8Array.from(body) },
     };
   } catch (error) {

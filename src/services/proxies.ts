@@ -14,7 +14,7 @@ import { invalid } from "../base/fault.js";
 import type { TenantId, Uuid } from "../base/ids.js";
 import type { JsonObject } from "../base/json.js";
 import type { CompileFor } from "../functions/code.js";
-import type { ProxyAnswer, ProxyCall } from "../proxy/call.js";
+import type { ProxyCall, ProxyResponse } from "../proxy/call.js";
 import {
   checkPatch,
   checkProxy,
@@ -37,7 +37,7 @@ import { toJson } from "./value.js";
 export interface ProxyServiceParts extends Omit<ProxyChecks, "compile"> {
   readonly compileFor: CompileFor;
   readonly keyring: Keyring;
-  invoke(call: ProxyCall): Promise<ProxyAnswer>;
+  invoke(call: ProxyCall): Promise<ProxyResponse>;
 }
 
 export function proxyService(parts: ProxyServiceParts): ServedMethod[] {

@@ -9,7 +9,7 @@ import type { TenantKeys } from "../crypto/tenant-keys.js";
 import { requireNamedDestination } from "../egress/destination.js";
 import type { EgressPolicy } from "../egress/egress-policy.js";
 import { outcomeOf, type ReactOutcome } from "../reactors/outcome.js";
-import { type AdmittedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
+import { type AuthorizedRun, authorizeRun, tokensOfArgs } from "../reactors/react.js";
 import { readRunEnd, startRun } from "../reactors/runs.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type Reply, type ServedMethod, serve } from "./call.js";
@@ -20,7 +20,7 @@ export interface ReactServiceParts {
   readonly keyring: Keyring;
   readonly policy: EgressPolicy;
   /** Runs an admitted run, and waits for its result. */
-  react(caller: Caller, keys: TenantKeys, run: AdmittedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
+  react(caller: Caller, keys: TenantKeys, run: AuthorizedRun, args: Json, signal: AbortSignal): Promise<ReactOutcome>;
   /** Called when a run of this tenant can start. */
   wake(tenantId: TenantId): void;
 }
@@ -72,8 +72,8 @@ function readArgs(given: Value | undefined): Json {
 
 function showOutcome(outcome: ReactOutcome, reply: Reply): MessageInitShape<typeof ReactResponseSchema> {
   if (outcome.kind === "answered") {
-    const { status, headers, body } = outcome.answer;
-    reply.verbatim(outcome.answer);
+    const { status, headers, body } = outcome.response;
+    reply.verbatim(outcome.response);
     const pairs = Object.entries(headers).map(([name, value]) => ({ name, value }));
     return { response: { status, headers: pairs, body: toValue(body) } };
   }

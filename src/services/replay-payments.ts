@@ -6,10 +6,10 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import type { ReplayContext, ReplayRule } from "./replay.js";
 import { uuidOf } from "./show.js";
 
-/** Repeats a payment's first answer, for callers that may currently use the payment. */
+/** Repeats a payment's first response, for callers that may currently use the payment. */
 export function replayPayment(right: PaymentRight): ReplayRule<typeof TransactionSchema> {
   return {
-    keep: (answer) => answer,
+    keep: (response) => response,
     async replay(context, kept) {
       await requirePayment(context, kept.id, right);
       return () => kept;
@@ -19,7 +19,7 @@ export function replayPayment(right: PaymentRight): ReplayRule<typeof Transactio
 
 /** The same for a refund, with the rights on its payment. */
 export const REPLAY_REFUND: ReplayRule<typeof RefundSchema> = {
-  keep: (answer) => answer,
+  keep: (response) => response,
   async replay(context, kept) {
     await requirePayment(context, kept.transactionId, "token:use");
     return () => kept;

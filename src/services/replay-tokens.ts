@@ -14,7 +14,7 @@ import { showToken } from "./show-token.js";
 import { toValue } from "./value.js";
 
 /**
- * Answers with a token are stored without its value. A repeat reads the token again, and shows what the caller may
+ * Responses with a token are stored without its value. A repeat reads the token again, and shows what the caller may
  * currently see. For a deleted token the id, type and containers remain.
  */
 export function replayToken(
@@ -23,8 +23,8 @@ export function replayToken(
 ): ReplayRule<typeof TokenSchema> {
   return {
     keep: keptToken,
-    async replay({ tx, caller, keys }, answer) {
-      const kept = keptOf(answer);
+    async replay({ tx, caller, keys }, response) {
+      const kept = keptOf(response);
       const found = await findReplayedToken(
         tx,
         caller,
@@ -34,9 +34,9 @@ export function replayToken(
         newReplayBudget(),
       );
       return () => {
-        if (!found) return keptToken(answer);
+        if (!found) return keptToken(response);
         const view = showReplayedToken(caller, keys, found, { bins });
-        return showToken({ ...view, ...(answer.extras ? { deduplicated: kept.deduplicated } : {}) });
+        return showToken({ ...view, ...(response.extras ? { deduplicated: kept.deduplicated } : {}) });
       };
     },
   };
@@ -62,7 +62,7 @@ function keptOf({ id, type, containers, createdAt, modifiedAt, extras }: Token):
   };
 }
 
-/** Like {@link replayToken}, for each token of a tokenize answer. */
+/** Like {@link replayToken}, for each token of a tokenize response. */
 export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof TokenizeResponseSchema> {
   return {
     keep: ({ value }) => (value ? { value: withTokens(value, (token) => keptObject(token)) } : {}),
@@ -74,10 +74,10 @@ export function replayTokenize(bins: BinTable | undefined): ReplayRule<typeof To
   };
 }
 
-/** An object of a tokenize answer. */
+/** An object of a tokenize response. */
 type ObjectFields = Readonly<Record<string, Value>>;
 
-/** Reads every token of a tokenize answer again. A token that is missing from the map shows its stored answer. */
+/** Reads every token of a tokenize response again. A token that is missing from the map shows its stored response. */
 async function findAll(
   { tx, caller, keys }: ReplayContext,
   value: Value,
@@ -110,7 +110,7 @@ async function findAll(
 }
 
 /**
- * Whether an object of a tokenize answer is a token. Every value of the request became a token id, which is a text, so
+ * Whether an object of a tokenize response is a token. Every value of the request became a token id, which is a text, so
  * only the `_extras` of tokens contain booleans.
  */
 function isToken(fields: ObjectFields): boolean {
@@ -128,7 +128,7 @@ function visit(value: Value, onToken: (fields: ObjectFields) => void, onLeaf: (i
   else for (const item of Object.values(fields)) visit(item, onToken, onLeaf);
 }
 
-/** The answer with each of its tokens replaced. */
+/** The response with each of its tokens replaced. */
 function withTokens(value: Value, replace: (token: ObjectFields) => Value): Value {
   const { kind } = value;
   if (kind.case === "listValue") {

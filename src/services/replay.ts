@@ -24,23 +24,23 @@ export interface ReplayContext {
   readonly hasSameKey: boolean;
 }
 
-/** Builds an answer after its log row is committed. */
+/** Builds a response after its log row is committed. */
 export type ShowReplay<O extends DescMessage> = () => MessageInitShape<O>;
 
 /**
- * How a method answers a repeat with the same idempotency key: under the caller's current rights, and with a log row.
- * docs/idempotency.md says what each kind of answer becomes.
+ * What a method returns for a repeat with the same idempotency key: under the caller's current rights, and with a log row.
+ * docs/idempotency.md says what each kind of response becomes.
  */
 export interface ReplayRule<O extends DescMessage> {
-  /** The part of the first answer that is stored for a day. */
-  keep(answer: MessageShape<O>): MessageInitShape<O>;
-  /** Checks the caller's rights, writes the log row, and prepares the answer. */
+  /** The part of the first response that is stored for a day. */
+  keep(response: MessageShape<O>): MessageInitShape<O>;
+  /** Checks the caller's rights, writes the log row, and prepares the response. */
   replay(context: ReplayContext, kept: MessageShape<O>): Promise<ShowReplay<O>>;
 }
 
 /** A {@link ReplayRule} without the type of its messages. */
 export interface ServedReplay {
-  keep(answer: Message): Message;
+  keep(response: Message): Message;
   replay(context: ReplayContext, kept: Message): Promise<() => Message>;
 }
 
@@ -50,7 +50,7 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
     return message;
   };
   return {
-    keep: (answer) => create(output, rule.keep(own(answer))),
+    keep: (response) => create(output, rule.keep(own(response))),
     async replay(context, kept) {
       const show = await rule.replay(context, own(kept));
       return () => create(output, show());
@@ -59,7 +59,7 @@ export function servedReplay<O extends DescMessage>(output: O, rule: ReplayRule<
 }
 
 /**
- * Repeats the whole first answer, even after its entity was changed or deleted. For answers that show only what the
+ * Repeats the whole first response, even after its entity was changed or deleted. For responses that show only what the
  * method's permission allows, which every request needs.
  * @param withoutSecrets removes what was shown once, for repeats with another key than the first request's.
  */
@@ -68,7 +68,7 @@ export function replayWhole<O extends DescMessage>(
   withoutSecrets: (kept: MessageShape<O>) => MessageInitShape<O> = (kept) => kept,
 ): ReplayRule<O> {
   return {
-    keep: (answer) => answer,
+    keep: (response) => response,
     async replay({ tx, caller, resource, hasSameKey }, kept) {
       writeLog(tx, logEntry(actorOf(caller), entity, entityIdOf(kept, resource), "replay"));
       return () => (hasSameKey ? kept : withoutSecrets(kept));
@@ -76,7 +76,7 @@ export function replayWhole<O extends DescMessage>(
   };
 }
 
-/** The id in the answer, or in the path if the answer has none. */
+/** The id in the response, or in the path if the response has none. */
 function entityIdOf(kept: Message, [resource]: readonly string[]): string {
   const id: unknown = Reflect.get(kept, "id");
   return typeof id === "string" && id !== "" ? id : (resource?.toLowerCase() ?? ANY_ENTITY_ID);

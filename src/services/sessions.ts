@@ -11,9 +11,9 @@ import { ruleDraft } from "./access-rules.js";
 import { type ServedMethod, serve } from "./call.js";
 import { type ReplayRule, replayWhole } from "./replay.js";
 
-/** Everything in a new session's answer is shown once, so another key of the application is denied. */
+/** Everything in a new session's response is shown once, so another key of the application is denied. */
 const REPLAY_SESSION: ReplayRule<typeof SessionSchema> = {
-  keep: (answer) => answer,
+  keep: (response) => response,
   async replay({ tx, caller, hasSameKey }, kept) {
     if (!hasSameKey) throw deniedWith(caller, madeByAnother(), "session", ANY_ENTITY_ID, "another key");
     writeLog(tx, logEntry(actorOf(caller), "session", ANY_ENTITY_ID, "replay"));

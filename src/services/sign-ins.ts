@@ -11,7 +11,7 @@ import type { SignInStep } from "../people/finish-first-factor.js";
 import type { OpenIdSignIn } from "../people/openid-sign-in.js";
 import { isPasskeyAwaited } from "../people/passkey-sign-in.js";
 import { SIGN_IN_SECONDS } from "../people/sign-in.js";
-import { redeemLink, requestLink } from "../people/sign-in-link.js";
+import { askForSignInLink, takeSignInLink } from "../people/sign-in-link.js";
 import { REQUEST_SECONDS } from "../people/sign-in-request.js";
 import { endSignIn, identify, type SignedInPerson, type SignIn, signInsOf } from "../people/sign-ins.js";
 import type { SoleTenant } from "../people/sole-tenant.js";
@@ -60,12 +60,12 @@ function beginnings(parts: SignInServiceParts): ServedMethod[] {
       const asking = new Sensitive(randomText());
       reply.setCookie({ name: "asking", value: asking, maxAge: REQUEST_SECONDS });
       if (await limits.allows({ kind: "link", tenantId, email, network: visit.network })) {
-        await requestLink(parts, tenantId, email, asking, visit);
+        await askForSignInLink(parts, tenantId, email, asking, visit);
       }
       return {};
     }),
     serve(method.takeSignInLink, async ({ link }, { visit, reply }) =>
-      showStarted(parts, reply, await redeemLink(parts, link, visit)),
+      showStarted(parts, reply, await takeSignInLink(parts, link, visit)),
     ),
     serve(method.beginOpenIdSignIn, async (request, { visit, reply }) => {
       if (!openId) throw invalid("method", "must be link: the operator of this server has configured no issuer");
@@ -163,7 +163,7 @@ function asTenantId(text: string): TenantId {
   return id;
 }
 
-/** Answers with a sign-in that has just begun, or that waits for a passkey, and sets its cookie. */
+/** Returns a sign-in that has just begun, or that waits for a passkey, and sets its cookie. */
 export async function showStarted(
   parts: Pick<SignInServiceParts, "keyring" | "database" | "services" | "idleMs">,
   reply: Reply,

@@ -3,13 +3,13 @@ import { type CreateTransactionRequest, TransactionService } from "../../gen/clo
 import { invalid } from "../base/fault.js";
 import { parseUuid, type Uuid } from "../base/ids.js";
 import { isJsonObject } from "../base/json.js";
-import { beginCapture, beginRefund, beginVoid } from "../payments/begin-operation.js";
+import { beginCapture, beginRefund, beginVoid, leasePayment } from "../payments/begin-operation.js";
 import { createPayment, type PaymentDraft } from "../payments/create-payment.js";
 import type { Payment } from "../payments/payment.js";
 import type { PaymentCall } from "../payments/payment-call.js";
 import type { PaymentEngine } from "../payments/payment-engine.js";
 import type { PaymentSource } from "../payments/payment-request.js";
-import { getPayment, getRefund, leasePayment, listPayments, listRefunds } from "../payments/read-payments.js";
+import { getPayment, getRefund, listPayments, listRefunds } from "../payments/read-payments.js";
 import type { Keyring } from "../tenancy/keyring.js";
 import { type ServedMethod, serve } from "./call.js";
 import { REPLAY_REFUND, replayPayment } from "./replay-payments.js";

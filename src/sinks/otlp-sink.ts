@@ -16,7 +16,7 @@ const RETRYABLE = [429, 502, 503, 504];
 /** INFO, WARN and ERROR. */
 const SEVERITIES = { allowed: 9, denied: 13, failed: 17 } as const;
 
-/** OTLP logs over HTTP, in JSON. A record counts as received once the receiver has answered. */
+/** OTLP logs over HTTP, in JSON. A record counts as received once the receiver has responded. */
 export class OtlpSink implements LogSink {
   readonly name = "otlp";
   readonly unsureForMs = 0;
@@ -30,7 +30,7 @@ export class OtlpSink implements LogSink {
     const rejected = await this.#post(records, signal);
     if (rejected === 0) return;
     const [only] = records;
-    // The answer does not say which: accepted ones are sent twice until the rejected one is alone.
+    // The response does not say which: accepted ones are sent twice until the rejected one is alone.
     if (records.length === 1 && only) return this.#options.onRejected(only.id);
     const middle = Math.ceil(records.length / 2);
     await this.send(records.slice(0, middle), signal);
@@ -58,7 +58,7 @@ export class OtlpSink implements LogSink {
       const wait = RETRYABLE.includes(response.status)
         ? Number(response.headers.get("retry-after") ?? Number.NaN)
         : Number.NaN;
-      const status = `the receiver of CLOAKROOM_AUDIT_OTLP_URL answers with status ${response.status}`;
+      const status = `the receiver of CLOAKROOM_AUDIT_OTLP_URL responds with status ${response.status}`;
       throw new SinkFailed(status, Number.isNaN(wait) ? undefined : wait * 1_000);
     } catch (error) {
       throw sinkFailure("the receiver of CLOAKROOM_AUDIT_OTLP_URL cannot be reached", error);
@@ -68,12 +68,12 @@ export class OtlpSink implements LogSink {
 
 /** @throws {SinkFailed} for a 200 of something that is no OTLP receiver, which would lose the records. */
 function rejectedOf(text: string): number {
-  const answer = parsed(text);
-  const partial: unknown = answer ? Reflect.get(answer, "partialSuccess") : undefined;
+  const response = parsed(text);
+  const partial: unknown = response ? Reflect.get(response, "partialSuccess") : undefined;
   const isPartial = typeof partial === "object" && partial !== null;
   const count = Number((isPartial ? Reflect.get(partial, "rejectedLogRecords") : undefined) ?? 0);
-  if (!answer || !Number.isSafeInteger(count) || count < 0) {
-    throw new SinkFailed("CLOAKROOM_AUDIT_OTLP_URL did not answer as an OTLP/HTTP JSON receiver");
+  if (!response || !Number.isSafeInteger(count) || count < 0) {
+    throw new SinkFailed("CLOAKROOM_AUDIT_OTLP_URL did not respond as an OTLP/HTTP JSON receiver");
   }
   return count;
 }

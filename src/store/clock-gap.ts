@@ -9,7 +9,7 @@ export const MAX_CLOCK_GAP_MS = 2_000;
 
 /**
  * Milliseconds by which this server's clock is ahead of the database's; negative if it is behind.
- * @throws {Fault} unavailable if the database does not answer.
+ * @throws {Fault} unavailable if the database does not respond.
  */
 export async function clockGap(database: Pick<Database, "ping">, clock: Clock): Promise<number> {
   const before = clock.now();

@@ -42,7 +42,7 @@ export interface Transactions<Tx extends Transaction> {
 export interface Database extends AsyncDisposable {
   /** The hot path: short transactions, shared by requests of a tenant. */
   readonly shared: Transactions<Transaction> &
-    Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "refusalOf" | "requireRoom">;
+    Pick<TransactionBatcher, "confirmedAt" | "isBusy" | "queued" | "overloadFault" | "requireRoom">;
   /** Reads and changes of single entities: one request a transaction, five seconds a statement. */
   readonly ordinary: Transactions<OrdinaryTransaction>;
   /** Lists, counts and sweeps: one request a transaction, two seconds a statement. */
@@ -61,12 +61,12 @@ export interface Database extends AsyncDisposable {
   onClosedMinute(listener: (tenantId: TenantId) => void): void;
   /**
    * Tries to serve a request as tenants send it.
-   * @throws if the database does not answer within two seconds.
+   * @throws if the database does not respond within two seconds.
    */
   probe(): Promise<ServiceProbe>;
   /**
    * The time by the database's clock.
-   * @throws if it does not answer within two seconds.
+   * @throws if it does not respond within two seconds.
    */
   ping(): Promise<Date>;
   /**
@@ -182,7 +182,7 @@ function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
 }
 
 /**
- * Runs a query outside of the transaction pools. After any failure, or `timeoutMs` without an answer, the
+ * Runs a query outside of the transaction pools. After any failure, or `timeoutMs` without a result, the
  * connection is replaced. The database's own statement timeout is shorter, but has no effect if the database or the
  * network stops responding.
  */

@@ -147,7 +147,7 @@ function refusalInstruments(registers: Registry[]) {
   });
   const shed = new Counter({
     name: REQUESTS_SHED,
-    help: "REST requests answered with 503 before they were read, because their tenant sends more than the server can handle.",
+    help: "REST requests refused with 503 before they were read, because their tenant sends more than the server can handle.",
     registers,
   });
   const formerlyShed = new Counter({

@@ -30,7 +30,7 @@ const INSERT_TRIES = 8;
 
 /**
  * Stores a prepared token with its companion rows, or finds the existing token that it duplicates.
- * @returns the token as the answer shows it: see {@link writeResponseTransform}.
+ * @returns the token as the response shows it: see {@link writeResponseTransform}.
  */
 export async function createToken(
   tx: Transaction,

@@ -36,7 +36,7 @@ export interface PatchedToken {
 
 /** The caller of a PATCH, as far as the result depends on it. */
 export interface PatchAuthor extends Pick<Caller, "settings" | "principal"> {
-  /** The transform that the caller's rules grant for the token. The answer may show less. */
+  /** The transform that the caller's rules grant for the token. The response may show less. */
   readonly transform: Transform;
 }
 

@@ -25,7 +25,7 @@ import type { TokenType } from "./types/token-type.js";
 export type IdChoice =
   /** Our UUID, which cannot be taken. */
   | { readonly kind: "ours" }
-  /** The caller's id. If it is taken, the answer is 409. */
+  /** The caller's id. If it is taken, the response is 409. */
   | { readonly kind: "given"; readonly id: string }
   /** The result of an expression. If it is taken, try another one, and finally a UUID. */
   | { readonly kind: "alias"; readonly id: string; readonly next: () => string };

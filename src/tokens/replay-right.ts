@@ -2,7 +2,7 @@ import type { Transform } from "../access/access-rule.js";
 import { storedContainer } from "../access/container.js";
 import type { AccessTarget, Grant } from "../access/grant.js";
 
-/** The stored part of a token in an earlier answer, without its value. */
+/** The stored part of a token in an earlier response, without its value. */
 export interface KeptToken {
   readonly id: string;
   readonly type: string;
@@ -21,10 +21,10 @@ export interface ReplayedColumns {
   readonly modified_at: Date | null;
 }
 
-/** What the replay of an answer may show of a token of this type. */
+/** What the replay of a response may show of a token of this type. */
 export type ReplayRight<Row> = { readonly type: string } & (
   | { readonly kind: "denied" }
-  /** Only what was kept with the answer. */
+  /** Only what was kept with the response. */
   | { readonly kind: "kept" }
   | { readonly kind: "shown"; readonly row: Row; readonly transform: Transform }
 );
@@ -46,7 +46,7 @@ export function replayRight<Row extends ReplayedColumns>(
   const type = row?.type ?? kept.type;
   const right =
     permission === "token:create" ? grant.transformForAll(permission, place) : grant.transformFor(permission, place);
-  // A deduplicated answer shows a token that may be in a container where the caller cannot create tokens.
+  // A deduplicated response shows a token that may be in a container where the caller cannot create tokens.
   if (!right && !kept.deduplicated) return { kind: "denied", type };
   if (!row) return { kind: "kept", type };
   // A caller who created the token sees what it sent. Later changes need the right to read; a caller who may update

@@ -20,13 +20,13 @@ import { openToken } from "./sealing.js";
 import { tokenType } from "./types/registry.js";
 import { type Showing, type TokenView, viewOf, writeResponseTransform } from "./view.js";
 
-/** A token of an earlier answer, still sealed, and the caller's current transform. */
+/** A token of an earlier response, still sealed, and the caller's current transform. */
 export interface ReplayedToken {
   readonly row: TokenRowWithCvc;
   readonly transform: Transform;
 }
 
-/** Bytes of large tokens that the replay of one answer may still read. */
+/** Bytes of large tokens that the replay of one response may still read. */
 export interface ReplayBudget {
   left: number;
 }
@@ -36,10 +36,10 @@ export function newReplayBudget(): ReplayBudget {
 }
 
 /**
- * Reads a token of an earlier answer again, as far as {@link replayRight} allows.
- * @param log takes the log row of the replay, to be written after every other token of the answer is allowed.
+ * Reads a token of an earlier response again, as far as {@link replayRight} allows.
+ * @param log takes the log row of the replay, to be written after every other token of the response is allowed.
  * @returns undefined if only the stored part may be shown: the token is deleted, the caller may not see later changes by
- *   others, or the tokens of the answer have grown too large to be read together.
+ *   others, or the tokens of the response have grown too large to be read together.
  * @throws {MemoryNeeded}; {Denied}.
  */
 export async function findReplayedToken(
@@ -79,7 +79,7 @@ async function readWithin(
   return isSame ? whole : undefined;
 }
 
-/** A replayed token as in the answer of a write, without the card's verification code in its mask. */
+/** A replayed token as in the response of a write, without the card's verification code in its mask. */
 export function showReplayedToken(
   { tenantId }: Caller,
   keys: TenantKeys,
@@ -90,7 +90,7 @@ export function showReplayedToken(
 }
 
 /**
- * Reads again a value of a tokenize request that was answered with only a token's id. A token that the caller created
+ * Reads again a value of a tokenize request that returned only a token's id. A token that the caller created
  * still needs the right to create it; an older token with the same content was found without any right to it.
  */
 export async function findReplayedLeaf(

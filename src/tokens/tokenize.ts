@@ -17,10 +17,10 @@ import type { TokenView } from "./view.js";
 /** Maximum number of tokens that one request may create. */
 export const MAX_TOKENS = 100;
 
-/** A tokenize request: the values to tokenize, and the function that builds the answer from the tokens. */
+/** A tokenize request: the values to tokenize, and the function that builds the response from the tokens. */
 export interface TokenizePlan {
   readonly items: readonly PlannedToken[];
-  /** Builds the answer from the tokens in the order of `items`: ids for leaves, objects for token requests. */
+  /** Builds the response from the tokens in the order of `items`: ids for leaves, objects for token requests. */
   assemble(views: readonly TokenView[], show: (view: TokenView) => Json): Json;
 }
 

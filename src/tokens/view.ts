@@ -12,7 +12,7 @@ import type { Token } from "./token.js";
 import type { BinTable } from "./types/bin-table.js";
 import { type BankDetails, type CardDetails, tokenDetails } from "./types/details.js";
 
-/** A token in an answer. Parts that the caller may not see, or that the token does not have, are absent. */
+/** A token in a response. Parts that the caller may not see, or that the token does not have, are absent. */
 export interface TokenView {
   readonly id: string;
   readonly tenantId: TenantId;
@@ -37,7 +37,7 @@ export interface TokenView {
   readonly lasting?: () => TokenView;
 }
 
-/** The context in which the tokens of one answer are shown. */
+/** The context in which the tokens of one response are shown. */
 export interface Showing {
   /** The shared budget of their masks. */
   readonly budget?: SharedBudget | undefined;
@@ -45,7 +45,7 @@ export interface Showing {
 }
 
 /**
- * The transform of a token in the answer of a create, PATCH or tokenize: masked even if the rule reveals,
+ * The transform of a token in the response of a create, PATCH or tokenize: masked even if the rule reveals,
  * redacted if the rule redacts.
  */
 export function writeResponseTransform(granted: Transform): Transform {
@@ -105,7 +105,7 @@ export function referenceOnlyView(tenantId: TenantId, token: Token): TokenView {
   };
 }
 
-/** A view in REST's format, for answers that contain tokens inside other JSON. */
+/** A view in REST's format, for responses that contain tokens inside other JSON. */
 export function viewToJson(view: TokenView): JsonObject {
   return {
     id: view.id,

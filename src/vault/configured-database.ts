@@ -60,7 +60,7 @@ export function openEmbedded(
   return shareEmbeddedDatabase({ ...options, mayCreate: as === "setup" });
 }
 
-/** Waits for the database to answer at both addresses. Returns the logins of both, which may be the same. */
+/** Waits for the database to respond at both addresses. Returns the logins of both, which may be the same. */
 export async function awaitBoth(
   address: DatabaseAddress,
   ownerAddress: DatabaseAddress,

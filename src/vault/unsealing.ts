@@ -33,8 +33,8 @@ export interface UnsealedKey {
 /** Assembles all these keys: during a replacement of the root key, two may be needed. */
 export type Unseal = (needed: readonly KeyInShares[]) => Promise<readonly UnsealedKey[]>;
 
-/** A sealed server's answer to a share. Counts cover all needed keys together, each for the split of its last share. */
-export interface ShareAnswer {
+/** A sealed server's response to a share. Counts cover all needed keys together, each for the split of its last share. */
+export interface ShareResult {
   readonly held: number;
   readonly needed: number;
   /** Shares of other splits: they are kept, but do not combine with the last one. */
@@ -163,25 +163,25 @@ export class ShareCollector {
     this.#done = done;
   }
 
-  take(line: Sensitive<string>): Promise<ShareAnswer> {
+  take(line: Sensitive<string>): Promise<ShareResult> {
     const next = this.#last.then(() => this.#take(line));
     this.#last = next;
     return next;
   }
 
-  async #take(line: Sensitive<string>): Promise<ShareAnswer> {
-    if (this.#isDone) return this.#answer();
+  async #take(line: Sensitive<string>): Promise<ShareResult> {
+    if (this.#isDone) return this.#progress();
     try {
       await this.#add(readShare(line));
-      return this.#answer();
+      return this.#progress();
     } catch (error) {
       return this.refuse(error);
     }
   }
 
-  /** The answer to input that is not a valid share. */
-  refuse(error: unknown): ShareAnswer {
-    return { ...this.#answer(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
+  /** The response to input that is not a valid share. */
+  refuse(error: unknown): ShareResult {
+    return { ...this.#progress(), problem: error instanceof ShareError ? error.message : "The share cannot be used." };
   }
 
   async #add(share: Share): Promise<void> {
@@ -198,7 +198,7 @@ export class ShareCollector {
     return this.#keys.every(({ found }) => found !== undefined);
   }
 
-  #answer(): ShareAnswer {
+  #progress(): ShareResult {
     const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
     return {
       held: sum(this.#keys.map(({ counts }) => counts.held)),

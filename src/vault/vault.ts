@@ -119,7 +119,7 @@ export async function openVault({
       announce,
       unseal: unseal ?? sharesOnInput,
     });
-    // The operator's own database is not asked: in a cluster, all of its nodes would have to answer.
+    // The operator's own database is not asked: in a cluster, all of its nodes would have to respond.
     const isEmpty = embedded !== undefined && (await hasNoTenant(ownerAddress));
     const database = openDatabase({
       ...{ address, clock },

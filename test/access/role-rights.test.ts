@@ -52,7 +52,7 @@ describe("what people see of tokens", () => {
 });
 
 /** The code with which an author may not give rights to an application; undefined: it may. */
-function refusalOf(author: Caller, type: ApplicationType, rights: AccessRights): string | undefined {
+function rightsRefusal(author: Caller, type: ApplicationType, rights: AccessRights): string | undefined {
   try {
     requireGrantable(author, type, rights);
     return undefined;
@@ -86,7 +86,7 @@ describe("rights that a person gives to an application without a second factor",
   ])("%s application with %s: beyond the limit is %s", (type, line, exceeded) => {
     const rights = rightsOf(line);
     for (const role of ROLES) {
-      const refusal = refusalOf(personCaller(role), type, rights);
+      const refusal = rightsRefusal(personCaller(role), type, rights);
       if (exceeded === undefined) expect(refusal, role).toBeUndefined();
       else expect(refusal, role).toContain(`an application with ${exceeded}`);
     }
@@ -108,7 +108,7 @@ describe("rights that a person gives to an application without a second factor",
       ["management", "plain log:read"],
       ["private", "/ reveal read"],
     ] as const) {
-      const refusal = refusalOf(author, type, rightsOf(line));
+      const refusal = rightsRefusal(author, type, rightsOf(line));
       if (code === undefined) expect(refusal).toBeUndefined();
       else expect(refusal).toMatch(new RegExp(`^${code}: `));
     }
@@ -117,8 +117,8 @@ describe("rights that a person gives to an application without a second factor",
   it("does not limit the key of an application", () => {
     const key = applicationCaller(rightsOf("plain application:create"), "management");
     expect(canGrantAnyPermission(key)).toBe(true);
-    expect(refusalOf(key, "management", rightsOf("plain log:read"))).toBeUndefined();
-    expect(refusalOf(key, "private", rightsOf("/ reveal read+use"))).toBeUndefined();
+    expect(rightsRefusal(key, "management", rightsOf("plain log:read"))).toBeUndefined();
+    expect(rightsRefusal(key, "private", rightsOf("/ reveal read+use"))).toBeUndefined();
   });
 });
 

@@ -14,7 +14,7 @@ beforeEach(async () => {
   rejected = 0;
   const gate = createLoadShedder(
     {
-      refusalOf: (apiKey) =>
+      overloadFault: (apiKey) =>
         apiKey === OVERLOADED ? unavailable("more requests arrive than the server can handle") : undefined,
     },
     () => "a-trace",
@@ -46,9 +46,9 @@ describe("requests of a tenant that sends more than the server can handle", () =
     ["a create", "/tokens", "{}"],
     ["a large body that is never read", "/tokens", "x".repeat(3_000_000)],
   ])("are rejected with Retry-After, in the usual error format: %s", async (_, path, body) => {
-    const answer = await send(path, OVERLOADED, body);
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await answer.json()).toMatchObject({
+    const response = await send(path, OVERLOADED, body);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await response.json()).toMatchObject({
       status: 503,
       code: "unavailable",
       detail: expect.any(String),
@@ -59,22 +59,22 @@ describe("requests of a tenant that sends more than the server can handle", () =
   });
 
   it.each(["/proxy", "/%70roxy/a?b"])("are rejected in the proxy's error format at %s", async (path) => {
-    const answer = await send(path, OVERLOADED, "{}");
-    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await answer.json()).toEqual({
+    const response = await send(path, OVERLOADED, "{}");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await response.json()).toEqual({
       proxy_error: expect.objectContaining({ code: "unavailable", instance: "urn:cloakroom:trace:a-trace" }),
     });
   });
 
   it("are answered and disconnected if they keep sending a body", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1").setEncoding("utf8");
-    let answer = "";
-    socket.on("data", (text: string) => (answer += text)).on("error", () => {});
+    let response = "";
+    socket.on("data", (text: string) => (response += text)).on("error", () => {});
     socket.write(`POST /tokens HTTP/1.1\r\nhost: x\r\nbt-api-key: ${OVERLOADED}\r\ntransfer-encoding: chunked\r\n\r\n`);
     const drip = setInterval(() => socket.write("1\r\nx\r\n"), 50);
     await once(socket, "close");
     clearInterval(drip);
-    expect(answer).toMatch(/^HTTP\/1.1 503 /);
+    expect(response).toMatch(/^HTTP\/1.1 503 /);
   });
 
   it.each([

@@ -36,8 +36,8 @@ describe("the schema of a request body", () => {
 });
 
 describe("the schema of a response", () => {
-  const answers = new Map(routes.map(({ method }) => [method.desc.output.typeName, method.desc.output]));
-  const described = [...answers.values()].filter(({ name }) => name in description.components.schemas);
+  const responses = new Map(routes.map(({ method }) => [method.desc.output.typeName, method.desc.output]));
+  const described = [...responses.values()].filter(({ name }) => name in description.components.schemas);
 
   it.each(described)("$name requires the fields that are always present and lists the others", (desc) => {
     const { required = [], properties = {} } = description.components.schemas[desc.name] ?? {};

@@ -44,7 +44,7 @@ describe("the document", () => {
     expect(served.length).toBeGreaterThan(70);
   });
 
-  it("has a second success status only if a run may continue after its answer", () => {
+  it("has a second success status only if a run may continue after its response", () => {
     const several = operations.filter((each) => successesOf(each).length > 1);
     expect(several.map((each) => [each.operation.operationId, successesOf(each)])).toEqual([["react", ["200", "202"]]]);
   });

@@ -64,7 +64,7 @@ async function sealedTenant(): Promise<TenantId> {
   return tenantId;
 }
 
-describe("an attacker who owns the database but has no key is detected without an earlier answer when they", () => {
+describe("an attacker who owns the database but has no key is detected without an earlier response when they", () => {
   it.each([
     ["delete all seals and the head", ["audit_seals", "audit_heads"], ["chain_missing"]],
     ["delete the whole log", ["audit_logs", "audit_seals", "audit_heads"], ["chain_missing"]],

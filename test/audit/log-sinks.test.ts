@@ -345,12 +345,12 @@ describe("an OTLP receiver", () => {
 
   it.each(["<html>Welcome</html>", "", "[]", '{"partialSuccess":{"rejectedLogRecords":"many"}}'])(
     "treats a 200 with body %j as a failed export and keeps the records",
-    async (answer) => {
-      const url = await receiver((_, response) => void response.end(answer));
+    async (text) => {
+      const url = await receiver((_, response) => void response.end(text));
       await sealedTenant("otlp");
       const sending = sendingTo(new OtlpSink({ url, headers: new Map(), onRejected: () => {} }));
       await sending.run();
-      expect(sending.states).toEqual([expect.stringContaining("did not answer as an OTLP/HTTP JSON receiver")]);
+      expect(sending.states).toEqual([expect.stringContaining("did not respond as an OTLP/HTTP JSON receiver")]);
     },
   );
 

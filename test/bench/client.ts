@@ -21,7 +21,7 @@ interface ComparedCall {
 /**
  * Measures the client beside the bench's own generator, in turns: the same calls, with 32 in flight on one connection, from
  * one process. The generator sends messages that were made before, with the headers that the client sends, and reads the
- * answers as messages. Prints the median of the ratios within each round, and the generators' processor time for
+ * responses as messages. Prints the median of the ratios within each round, and the generators' processor time for
  * each call.
  */
 export async function compareClient(rounds: number): Promise<void> {
@@ -83,7 +83,7 @@ async function loadByClient(call: (n: number) => Promise<unknown>): Promise<Load
       const startedAt = performance.now();
       sent += 1;
       await call(sent);
-      tally.answered(0, startedAt);
+      tally.countResponse(0, startedAt);
     }
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));

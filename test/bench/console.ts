@@ -11,7 +11,7 @@ interface Visit {
   readonly bytes: number;
   /** Milliseconds from navigation until the first form can be used. */
   readonly load: number;
-  /** Milliseconds from a click until the vault's answer is shown. */
+  /** Milliseconds from a click until the vault's response is shown. */
   readonly interaction: number;
 }
 

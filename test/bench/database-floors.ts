@@ -48,7 +48,7 @@ async function drive(
     while (!tally.isOver) {
       const startedAt = performance.now();
       await ask(sent++);
-      tally.answered(0, startedAt);
+      tally.countResponse(0, startedAt);
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));

@@ -85,7 +85,7 @@ function drive(socket: Socket, { authority, streams, next, read: readMessage, ta
       }
       if (!stream || !(type === DATA || type === HEADERS) || !(flags & END_STREAM)) return;
       open.delete(id);
-      tally.answered(stream.status, stream.startedAt);
+      tally.countResponse(stream.status, stream.startedAt);
       call();
       if (open.size === 0) resolve();
     };

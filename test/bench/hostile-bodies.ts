@@ -47,7 +47,7 @@ export async function longestHolds(server: BenchServer): Promise<void> {
         method: "POST",
         headers: { ...JSON_TYPE, "BT-API-KEY": key },
         body,
-      }).then((answer) => answer.text());
+      }).then((response) => response.text());
     await send();
     const measured: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {

@@ -33,7 +33,7 @@ export function encode(
 }
 
 /** The first response in the buffer; undefined if it is incomplete. */
-export function answerIn(read: Buffer): { status: number; head: string; rest: Buffer } | undefined {
+export function responseIn(read: Buffer): { status: number; head: string; rest: Buffer } | undefined {
   const end = read.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
   const head = read.toString("latin1", 0, end);
@@ -53,10 +53,10 @@ function drive(socket: Socket, next: () => Buffer, tally: Tally): Promise<void> 
     };
     socket.on("data", (chunk: Buffer) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      const answer = answerIn(pending);
-      if (!answer) return;
-      pending = answer.rest;
-      tally.answered(answer.status, startedAt);
+      const response = responseIn(pending);
+      if (!response) return;
+      pending = response.rest;
+      tally.countResponse(response.status, startedAt);
       send();
     });
     socket.once("error", reject);

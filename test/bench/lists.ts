@@ -80,10 +80,10 @@ async function cursorsOf(server: BenchServer, key: string): Promise<readonly str
   const cursors: string[] = [];
   for (let page = 0; page < 100; page += 1) {
     const start = cursors.length === 0 ? "" : `?start=${cursors.at(-1)}`;
-    const answer = await fetch(`http://${server.host}:${server.port}/v2/tokens${start}`, {
+    const response = await fetch(`http://${server.host}:${server.port}/v2/tokens${start}`, {
       headers: { "BT-API-KEY": key },
     });
-    const { pagination } = JSON.parse(await answer.text());
+    const { pagination } = JSON.parse(await response.text());
     if (!pagination?.after) break;
     cursors.push(encodeURIComponent(pagination.after));
   }

@@ -47,7 +47,7 @@ export class Tally {
     return performance.now() >= this.#until;
   }
 
-  answered(status: number, startedAt: number): void {
+  countResponse(status: number, startedAt: number): void {
     const now = performance.now();
     if (now < this.#from || now >= this.#until) return;
     this.latencies.add(now - startedAt);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { Histogram } from "./histogram.js";
-import { answerIn, encode } from "./http1-load.js";
+import { encode, responseIn } from "./http1-load.js";
 import type { LoadRequest } from "./load.js";
 
 export interface OpenLoopOptions {
@@ -53,7 +53,7 @@ export async function loadOpenLoop({ rate, duration, request, ...target }: OpenL
   }
   const idle = [...all];
   const startedAt = performance.now();
-  const answered = (connection: Connection, dueAt: number, status: number, head: string) => {
+  const onResponse = (connection: Connection, dueAt: number, status: number, head: string) => {
     const now = performance.now();
     if (status < 300) result.served.add(now - dueAt);
     else if (status === 503 && /\r\nretry-after: \d+/i.test(head)) {
@@ -69,7 +69,7 @@ export async function loadOpenLoop({ rate, duration, request, ...target }: OpenL
     for (; due < until; due += 1) {
       const dueAt = startedAt + (due * 1_000) / rate;
       const connection = takeOpen(idle);
-      if (connection) connection.send(bytes, dueAt, answered);
+      if (connection) connection.send(bytes, dueAt, onResponse);
       else result.unsent += 1;
     }
     await pause(1);
@@ -87,14 +87,14 @@ function takeOpen(idle: Connection[]): Connection | undefined {
   }
 }
 
-type Answered = (connection: Connection, dueAt: number, status: number, head: string) => void;
+type OnResponse = (connection: Connection, dueAt: number, status: number, head: string) => void;
 
 /** A connection that carries one request at a time. */
 class Connection {
   readonly opened: Promise<unknown>;
   readonly #socket: Socket;
   #pending: Buffer = Buffer.alloc(0);
-  #asked: { readonly dueAt: number; readonly answered: Answered } | undefined;
+  #asked: { readonly dueAt: number; readonly onResponse: OnResponse } | undefined;
 
   constructor({ host, port }: { readonly host: string; readonly port: number }, onLost: () => void) {
     this.#socket = connect(port, host);
@@ -116,8 +116,8 @@ class Connection {
     return this.#asked !== undefined;
   }
 
-  send(bytes: Buffer, dueAt: number, answered: Answered): void {
-    this.#asked = { dueAt, answered };
+  send(bytes: Buffer, dueAt: number, onResponse: OnResponse): void {
+    this.#asked = { dueAt, onResponse };
     this.#socket.write(bytes);
   }
 
@@ -129,11 +129,11 @@ class Connection {
 
   #read(chunk: Buffer): void {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
-    const answer = answerIn(this.#pending);
-    if (!answer || !this.#asked) return;
-    const { dueAt, answered } = this.#asked;
-    this.#pending = answer.rest;
+    const response = responseIn(this.#pending);
+    if (!response || !this.#asked) return;
+    const { dueAt, onResponse } = this.#asked;
+    this.#pending = response.rest;
     this.#asked = undefined;
-    answered(this, dueAt, answer.status, answer.head);
+    onResponse(this, dueAt, response.status, response.head);
   }
 }

@@ -67,10 +67,10 @@ async function coldCalls(table: Table, server: BenchServer, port: number, key: s
     const startedAt = performance.now();
     const headers = { ...JSON_TYPE, "BT-API-KEY": key, "BT-PROXY-KEY": proxy };
     const body = bodyOf(1_024, []).toString();
-    const answer = await fetch(`http://${server.host}:${server.port}/proxy/`, { method: "POST", headers, body });
-    await answer.arrayBuffer();
+    const response = await fetch(`http://${server.host}:${server.port}/proxy/`, { method: "POST", headers, body });
+    await response.arrayBuffer();
     latencies.add(performance.now() - startedAt);
-    if (answer.status !== 200) failures += 1;
+    if (response.status !== 200) failures += 1;
   }
   table.add({
     operation: `proxy, cold transform, ${COLD_CALLS} first calls`,

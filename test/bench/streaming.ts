@@ -24,11 +24,11 @@ export async function streamedMemory(server: BenchServer): Promise<void> {
         "Content-Type": "application/octet-stream",
       };
       const outgoing = httpRequest({ host: server.host, port: server.port, path: "/proxy", method, headers });
-      const answered = once(outgoing, "response");
+      const responding = once(outgoing, "response");
       if (method === "POST") await pipeline(Readable.from(pieces()), outgoing);
       else outgoing.end();
-      const [answer]: IncomingMessage[] = await answered;
-      for await (const _ of answer ?? []);
+      const [response]: IncomingMessage[] = await responding;
+      for await (const _ of response ?? []);
     });
     const way = method === "POST" ? "out" : "in";
     say(`resident memory while 1 GB streams ${way}: at most ${megabytes(most)}, ${seconds.toFixed(1)} s`);
@@ -53,7 +53,7 @@ function* pieces(): Generator<Buffer> {
   for (let sent = 0; sent < SIZE; sent += PIECE.length) yield PIECE;
 }
 
-/** A destination that discards posted bodies and answers GET with 1 GB. */
+/** A destination that discards posted bodies and returns 1 GB to GET. */
 async function startSink(): Promise<AsyncDisposable & { readonly url: string }> {
   const sink: Server = createServer(async (request, response) => {
     for await (const _ of request);

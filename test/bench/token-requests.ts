@@ -23,7 +23,7 @@ export async function post(server: BenchServer, path: string, key: string, body:
     headers: { ...JSON_TYPE, "BT-API-KEY": key },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
   return JSON.parse(await response.text());
 }
 

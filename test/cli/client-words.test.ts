@@ -17,7 +17,7 @@ it.each([
 
 const NAMES_OPTION = /baseUrl|allowInsecure|\btls\.|transport:/;
 
-it.each(["options", "answer-errors", "node/connection-errors"])(
+it.each(["options", "response-errors", "node/connection-errors"])(
   "no message in %s of the client names its options",
   (file) => {
     const source = readFileSync(`clients/typescript/src/${file}.ts`, "utf8").replaceAll(/\$\{[^}]*\}/g, "x");

@@ -138,28 +138,28 @@ const failures: [string, () => RootKey, string, RegExp][] = [
       return new TransitRootKey(transitSettings());
     },
     "RootKeyUnreachable",
-    /does not answer \(it is sealed\)\. Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL\.$/,
+    /does not respond \(it is sealed\)\. Start it or unseal it, or correct CLOAKROOM_TRANSIT_URL\.$/,
   ],
   [
-    "Transit that never answers",
+    "Transit that never responds",
     () => {
       transit.mood = "silent";
       return new TransitRootKey(transitSettings());
     },
     "RootKeyUnreachable",
-    /does not answer \(nothing within 500 ms\)/,
+    /does not respond \(nothing within 500 ms\)/,
   ],
   [
     "an address without a listener",
     () => new TransitRootKey({ ...transitSettings(), origin: "https://127.0.0.1:1" }),
     "RootKeyUnreachable",
-    /does not answer \(ECONNREFUSED\)/,
+    /does not respond \(ECONNREFUSED\)/,
   ],
   [
     "a certificate of an unknown authority",
     () => new TransitRootKey({ ...transitSettings(), ca: undefined }),
     "RootKeyUnreachable",
-    /does not answer \((UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN)\)/,
+    /does not respond \((UNABLE_TO_VERIFY_LEAF_SIGNATURE|SELF_SIGNED_CERT_IN_CHAIN)\)/,
   ],
   [
     "a token that Transit does not know",
@@ -198,7 +198,7 @@ const failures: [string, () => RootKey, string, RegExp][] = [
       return new KmsRootKey(KMS_KEYS[0]);
     },
     "RootKeyUnreachable",
-    /^AWS KMS, which holds the root key .*, does not answer \(KMSInternalException\)\. Check the network and AWS_REGION\.$/,
+    /^AWS KMS, which holds the root key .*, does not respond \(KMSInternalException\)\. Check the network and AWS_REGION\.$/,
   ],
 ];
 

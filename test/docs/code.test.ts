@@ -125,7 +125,7 @@ describe("the guide to code", () => {
       `| ${loadMs / 1_000} s |`,
       `| ${memoryBytes / MB} MB |`,
       `| ${hostCalls.toLocaleString("en-US")}, of which ${hostCallsInFlight} at a time |`,
-      `its answer | ${hostCallBytes / MB} MB each |`,
+      `its response | ${hostCallBytes / MB} MB each |`,
       `| ${consoleBytes / 1024} KB |`,
       `timers at a time | ${timers} |`,
       `up to ${defaultInstanceLimits.calls.toLocaleString("en-US")} runs`,

@@ -70,7 +70,7 @@ describe("the walk-through of docs/payments.md", () => {
     const [challenge] = await typeBlock();
     expect(challenge).toMatchObject({ authentication_status: "challenge" });
     const { acs_challenge_url }: { acs_challenge_url?: unknown } = Object(challenge);
-    expect(await press(acs_challenge_url, "Approve")).toContain("Your bank has noted your answer.");
+    expect(await press(acs_challenge_url, "Approve")).toContain("Your bank has noted your response.");
     expect(await typeBlock()).toMatchObject([
       { status: "authorization_succeeded", three_d_secure: { status: "complete", method: "challenge" } },
     ]);

@@ -171,13 +171,13 @@ describe("application keys", () => {
       "blanks around it": `x ${key}`,
       "another case": key.toUpperCase(),
     };
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     for (const text of Object.values(wrong)) {
       const { status, body } = await restClient(tenant.url, text)("GET", "/tokens/abc");
       const { instance: _, ...shown } = body;
-      answers.add(JSON.stringify({ status, ...shown }));
+      responses.add(JSON.stringify({ status, ...shown }));
     }
-    expect([...answers].map((answer) => JSON.parse(answer))).toEqual([
+    expect([...responses].map((response) => JSON.parse(response))).toEqual([
       expect.objectContaining({ status: 401, code: "unauthenticated", title: "Unauthorized" }),
     ]);
     expect(await restClient(tenant.url, key)("GET", "/tokens/abc")).toMatchObject({ status: 404 });

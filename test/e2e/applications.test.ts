@@ -50,13 +50,13 @@ describe("applications", () => {
   it("show the key once: not when they are read, listed or changed", async () => {
     const created = await create({ type: "private", permissions: ["token:read"] });
     const { id, key } = created.body;
-    const answers = [
+    const responses = [
       await tenant.manage("GET", `/applications/${id}`),
       await tenant.manage("GET", `/applications?id=${id}`),
       await tenant.manage("GET", "/applications/key", { key }),
       await tenant.manage("PUT", `/applications/${id}`, { body: { name: "Renamed", permissions: ["token:read"] } }),
     ];
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       expect(status).toBe(200);
       expect(JSON.stringify(body)).not.toContain(key);
       expect(JSON.stringify(body)).not.toContain('"key"');
@@ -191,9 +191,9 @@ describe("applications", () => {
 
     it.each([["transform"], ["container"], ["priority"], ["permissions"]])("with a rule without %s", async (field) => {
       const { [field as keyof typeof rule]: _, ...rest } = rule;
-      const answer = await refusal({ type: "private", rules: [rest] });
-      expect(answer.status).toBe(400);
-      expect(answer.fields).toContain(`rules[0].${field}`);
+      const response = await refusal({ type: "private", rules: [rest] });
+      expect(response.status).toBe(400);
+      expect(response.fields).toContain(`rules[0].${field}`);
     });
 
     it.each([

@@ -23,8 +23,8 @@ interface Shown {
   readonly acknowledged?: readonly { readonly kind: string }[];
 }
 
-/** Each attack is made by the database's owner, who has no key, and detected without an earlier answer. */
-describe("audit verify finds, without an earlier answer,", () => {
+/** Each attack is made by the database's owner, who has no key, and detected without an earlier response. */
+describe("audit verify finds, without an earlier response,", () => {
   const directory = newDirectory();
   const environment = { CLOAKROOM_DATA_DIR: copyMigratedData(join(directory, "data")) };
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 360 * MINUTE;
@@ -69,9 +69,9 @@ describe("audit verify finds, without an earlier answer,", () => {
   const verify = async (...args: string[]) => {
     const { code, stdout, stderr } = await cloakroom(environment, "audit", "verify", "--json", ...args);
     expect(stderr).toBe("");
-    const answer: Shown[] = JSON.parse(stdout);
-    const of = (id: string) => answer.find(({ tenant_id }) => tenant_id === id);
-    return { code, answer, of, kinds: (id: string) => of(id)?.findings.map(({ kind }) => kind) };
+    const result: Shown[] = JSON.parse(stdout);
+    const of = (id: string) => result.find(({ tenant_id }) => tenant_id === id);
+    return { code, result, of, kinds: (id: string) => of(id)?.findings.map(({ kind }) => kind) };
   };
   beforeAll(async () => {
     const server = await startReplica(environment);
@@ -149,8 +149,8 @@ describe("audit verify finds, without an earlier answer,", () => {
     const restart = (...args: string[]) => cloakroom(environment, "audit", "restart", "--json", ...args);
     for (const index of [0, 2, 3, 4]) expect((await restart("--tenant", tenant(index))).code).toBe(0);
     expect(await seal(tenant(0), tenant(2))).toEqual(["sealed", "sealed"]);
-    const { code, answer } = await verify();
-    expect(answer.flatMap(({ findings }) => findings)).toEqual([]);
+    const { code, result } = await verify();
+    expect(result.flatMap(({ findings }) => findings)).toEqual([]);
     expect(code).toBe(0);
     await asOwner(`delete from audit_logs where tenant_id = '${tenant(0)}' and entity_id = 'one'`);
     expect(new Set((await verify()).kinds(tenant(0)))).toEqual(new Set(["rows_missing"]));
@@ -159,16 +159,16 @@ describe("audit verify finds, without an earlier answer,", () => {
   it("a truncated chain of the vault's own log, and lets an operator restart it", async () => {
     const before = await verify();
     await asOwner("delete from audit_seals where kind = 'attestation'");
-    const { code, answer } = await verify();
+    const { code, result } = await verify();
     expect(code).toBe(1);
-    const own = answer.find((shown) => "of" in shown);
+    const own = result.find((shown) => "of" in shown);
     expect(own?.findings.map(({ kind }) => kind)).toContain("vault_changed");
     expect((await cloakroom(environment, "audit", "restart", "--vault")).code).toBe(0);
     // Each tenant is attested again when it is written to.
     clock.time += 120 * MINUTE;
     await seal(tenant(0), tenant(1), tenant(2), tenant(5));
     const after = await verify();
-    expect(after.answer.find((shown) => "of" in shown)).toBeUndefined();
+    expect(after.result.find((shown) => "of" in shown)).toBeUndefined();
     expect(after.kinds(tenant(1))).toEqual(before.kinds(tenant(1)));
   });
 

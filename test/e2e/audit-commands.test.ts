@@ -120,7 +120,7 @@ describe("the audit commands", () => {
     await tamper("update audit_logs set entity_id = 'two-1' where entity_id = 'another'");
   });
 
-  it("verify with an earlier answer detects a truncated log", async () => {
+  it("verify with an earlier response detects a truncated log", async () => {
     await tamper(`delete from audit_logs where created_at >= '${at(2)}' and created_at < '${at(3)}'`);
     await tamper(`delete from audit_seals where window_start = '${at(2)}'`);
     await tamper("delete from audit_heads");

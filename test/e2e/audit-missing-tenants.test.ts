@@ -84,8 +84,8 @@ describe("verifying the logs of tenants that are gone", () => {
       finding_count: 1,
       findings: [{ kind: "tenant_gone", detail: expect.stringMatching(detail) }],
     });
-    const answer: Record<string, unknown>[] = JSON.parse(stdout);
-    const byId = new Map(answer.map(({ tenant_id, ...rest }) => [tenant_id, rest]));
+    const result: Record<string, unknown>[] = JSON.parse(stdout);
+    const byId = new Map(result.map(({ tenant_id, ...rest }) => [tenant_id, rest]));
     expect([...byId.keys()]).toEqual(expect.arrayContaining([...ids]));
     expect(byId.size).toBe(ids.length + 1);
     expect(byId.get(idOf(0))).toEqual(gone(new RegExp(`it is recorded as deleted, at (?:${hours.join("|")})`)));
@@ -99,7 +99,7 @@ describe("verifying the logs of tenants that are gone", () => {
     });
     expect(byId.get(idOf(4))).toEqual(gone(/no record of it/));
 
-    // Reported once: the next answer is compared with this one.
+    // Reported once: the next response is compared with this one.
     const next = join(directory, "next.json");
     writeFileSync(next, stdout);
     const later = await verify("--since", next, "--json");

@@ -112,8 +112,8 @@ async function sendToProxy(method: string): Promise<number> {
   return sendAll(`${method} /proxy HTTP/1.1\r\nhost: x\r\n${headers}\r\n${length}\r\n\r\n`, NEARLY_ALL);
 }
 
-/** To a proxy whose destination begins an answer of that size and never ends it; a transform needs it all. */
-async function askForLargeAnswers(): Promise<number> {
+/** To a proxy whose destination begins a response of that size and never ends it; a transform needs it all. */
+async function askForLargeResponses(): Promise<number> {
   const transform = { code: "module.exports = async (req) => req;" };
   const definition = { name: "Large", destination_url: destination.url, response_transform: transform };
   const { body } = await tenant.manage("POST", "/proxies", { body: definition });
@@ -226,7 +226,7 @@ describe("the server serves others within its memory while clients", () => {
     ["REST", sendOverRest],
     ["the proxy", () => sendToProxy("POST")],
     ["the proxy, by GET", () => sendToProxy("GET")],
-    ["the proxy, from its destination", askForLargeAnswers],
+    ["the proxy, from its destination", askForLargeResponses],
     ["gRPC", () => sendOverGrpc({})],
     ["gRPC, compressed", () => sendOverGrpc({ "grpc-encoding": "gzip" })],
   ])(
@@ -249,13 +249,13 @@ describe("the server serves others within its memory while clients", () => {
     const before = residentMemory();
     const socket = await open();
     socket.setEncoding("utf8");
-    let answer = "";
-    socket.on("data", (text: string) => (answer += text));
+    let response = "";
+    socket.on("data", (text: string) => (response += text));
     const separator = line.startsWith("x:") ? "" : "\r\n";
     socket.write(`GET / HTTP/1.1\r\nhost: x\r\n${`${line}${separator}`.repeat(count)}`);
     await closed(socket);
     // A client that is disconnected while it sends may never see the response.
-    expect(["", "HTTP/1.1 431"]).toContain(answer.slice(0, 12));
+    expect(["", "HTTP/1.1 431"]).toContain(response.slice(0, 12));
     await isUnharmed(before);
   });
 

@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import { createConnection } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Answer, RestClient, RestRequest } from "../support/rest.js";
+import type { RestClient, RestRequest, RestResponse } from "../support/rest.js";
 import { openStored, type Stored } from "../support/stored.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { withoutIds } from "../support/without-ids.js";
@@ -27,7 +27,7 @@ async function leavingNothing<T>(act: () => Promise<T>): Promise<T> {
   return result;
 }
 
-const brief = ({ status, body }: Answer) => ({ status, code: body.code, fields: Object.keys(body.errors ?? {}) });
+const brief = ({ status, body }: RestResponse) => ({ status, code: body.code, fields: Object.keys(body.errors ?? {}) });
 const token = (data: string) => `{"type":"token","data":${data}}`;
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 const type = (contentType: string) => ({ "content-type": contentType });
@@ -73,8 +73,8 @@ describe("a REST body that cannot be parsed", () => {
     ["is compressed", { raw: token("1"), headers: { "content-encoding": "gzip" } }, 415, "unsupported_media_type", []],
     ["is too large", { raw: token(`"${"x".repeat(LIMIT)}"`) }, 413, "body_too_large", []],
   ])("because it %s", async (_, request, status, code, fields) => {
-    const answer = await leavingNothing(() => backEnd("POST", "/tokens", request));
-    expect(brief(answer)).toEqual({ status, code, fields });
+    const response = await leavingNothing(() => backEnd("POST", "/tokens", request));
+    expect(brief(response)).toEqual({ status, code, fields });
   });
 
   it("is never quoted", async () => {
@@ -165,9 +165,9 @@ describe("a REST body with a wrong field", () => {
     ["several numbers that do not fit", token("[12345678901234567890,1,1e999]"), ["data[0]", "data[2]"]],
     ["a number that does not fit in a field of no meaning", '{"type":"token","data":1,"x":1e999}', ["x"]],
   ])("is rejected: %s", async (_, raw, fields) => {
-    const answer = await leavingNothing(() => backEnd("POST", "/tokens", { raw }));
-    expect(brief(answer)).toEqual({ status: 400, code: "validation_failed", fields });
-    for (const texts of Object.values(answer.body.errors)) expect(texts).toEqual([expect.stringMatching(/\S/)]);
+    const response = await leavingNothing(() => backEnd("POST", "/tokens", { raw }));
+    expect(brief(response)).toEqual({ status: 400, code: "validation_failed", fields });
+    for (const texts of Object.values(response.body.errors)) expect(texts).toEqual([expect.stringMatching(/\S/)]);
   });
 
   it("explains what to do about a number that is out of range", async () => {
@@ -231,23 +231,23 @@ describe("a REST body in other places", () => {
     ["PUT", "/tenants/self", "half a surrogate pair", { name: "a\ud800" }, ["name"]],
     ["PUT", "/tenants/self", "a list", [], ["body"]],
   ])("%s %s with %s", async (method, path, _, body, fields) => {
-    const answer = await leavingNothing(() => tenant.manage(method, path, { body }));
-    expect(brief(answer)).toEqual({ status: 400, code: "validation_failed", fields });
+    const response = await leavingNothing(() => tenant.manage(method, path, { body }));
+    expect(brief(response)).toEqual({ status: 400, code: "validation_failed", fields });
   });
 
   it("stores nothing if a tokenize request has more than 100 values", async () => {
-    const answer = await leavingNothing(() =>
+    const response = await leavingNothing(() =>
       backEnd("POST", "/tokenize", { body: Array.from({ length: 101 }, (_, index) => index) }),
     );
-    expect(brief(answer)).toEqual({ status: 400, code: "validation_failed", fields: ["body"] });
+    expect(brief(response)).toEqual({ status: 400, code: "validation_failed", fields: ["body"] });
   });
 
   it.each(["[4111111111111111111]", '{"a":{"b":1e400}}', "9007199254740993"])(
     "as a tokenize of %s stores nothing",
     async (raw) => {
-      const answer = await leavingNothing(() => backEnd("POST", "/tokenize", { raw }));
-      expect(answer).toMatchObject({ status: 400, body: { code: "validation_failed" } });
-      expect(Object.keys(answer.body.errors)).toHaveLength(1);
+      const response = await leavingNothing(() => backEnd("POST", "/tokenize", { raw }));
+      expect(response).toMatchObject({ status: 400, body: { code: "validation_failed" } });
+      expect(Object.keys(response.body.errors)).toHaveLength(1);
     },
   );
 });
@@ -318,16 +318,16 @@ describe("a REST request that is answered before its body is read", () => {
   );
 
   it("leaves the connection usable for the next request", async () => {
-    const answers: number[] = [];
+    const responses: number[] = [];
     for (const raw of [
       token(`"${"x".repeat(6 * MEGABYTE)}"`),
       token("1"),
       token(`"${"x".repeat(6 * MEGABYTE)}"`),
       token("2"),
     ]) {
-      answers.push((await backEnd("POST", "/tokens", { raw })).status);
+      responses.push((await backEnd("POST", "/tokens", { raw })).status);
     }
-    expect(answers).toEqual([413, 201, 413, 201]);
+    expect(responses).toEqual([413, 201, 413, 201]);
   });
 
   it.each([

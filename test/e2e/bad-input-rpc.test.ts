@@ -40,7 +40,7 @@ async function leavingNothing(act: () => Promise<RpcFailure>): Promise<RpcFailur
   return failure;
 }
 
-async function refusalOf(
+async function rpcRefusal(
   encoding: Encoding,
   message: Uint8Array | string,
   call: Parameters<typeof sendMessage>[3] = {},
@@ -142,7 +142,7 @@ describe.each(RPC_PROTOCOLS)("over %s a message with a wrong field", (protocol) 
 
 describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
   const send = (draft: Draft) =>
-    refusalOf(encoding, toBinary(CreateTokenRequestSchema, create(CreateTokenRequestSchema, draft)));
+    rpcRefusal(encoding, toBinary(CreateTokenRequestSchema, create(CreateTokenRequestSchema, draft)));
 
   it.each<[string, Value, string]>([
     ["NaN", number(Number.NaN), "data"],
@@ -160,7 +160,7 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
     ["a field of another wire type", Buffer.from([0x10, 0x01])],
     ["a group that never ends", Buffer.from([0x0b])],
   ])("%s is rejected as the caller's fault, not the server's", async (_, bytes) => {
-    const failure = await leavingNothing(() => refusalOf(encoding, bytes));
+    const failure = await leavingNothing(() => rpcRefusal(encoding, bytes));
     expect(failure).toMatchObject({ code: "InvalidArgument" });
     expect(["malformed_body", "validation_failed"]).toContain(failure.reason);
     expect(failure.fields.length).toBeGreaterThan(0);
@@ -179,7 +179,7 @@ describe.each(BINARY_ENCODINGS)("over %s", (encoding) => {
       varint(bytes.length),
       bytes,
     ]);
-    expect(await leavingNothing(() => refusalOf(encoding, message))).toMatchObject({ code: "InvalidArgument" });
+    expect(await leavingNothing(() => rpcRefusal(encoding, message))).toMatchObject({ code: "InvalidArgument" });
   });
 
   it("unknown fields are ignored", async () => {
@@ -198,7 +198,7 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
       ...{ type: 1, data: "x", mask: { a: 1 }, containers: ["/a/", 2, null], metadata: { a: "b", c: 3 } },
       ...{ deduplicateToken: "yes", expires_at: {}, searchIndexes: "{{ data }}" },
     };
-    const failure = await leavingNothing(() => refusalOf(encoding, JSON.stringify(message)));
+    const failure = await leavingNothing(() => rpcRefusal(encoding, JSON.stringify(message)));
     expectRefusal(failure, "validation_failed", [
       ...["type", "containers[1]", "containers[2]", "metadata.c"],
       ...["deduplicate_token", "expires_at", "search_indexes"],
@@ -255,7 +255,7 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
     ],
     ["has an infinite number", '{"type":"token","data":1e400}', "validation_failed", ["data"]],
   ])("a message that %s is rejected", async (_, message, reason, fields) => {
-    const failure = await leavingNothing(() => refusalOf(encoding, message));
+    const failure = await leavingNothing(() => rpcRefusal(encoding, message));
     expectRefusal(failure, reason, fields);
   });
 
@@ -266,7 +266,7 @@ describe.each(JSON_ENCODINGS)("over %s", (encoding) => {
       '{"data":4242424242424242x}',
       '{"4242424242424242":}',
     ]) {
-      expect(JSON.stringify(await refusalOf(encoding, message))).not.toContain("4242");
+      expect(JSON.stringify(await rpcRefusal(encoding, message))).not.toContain("4242");
     }
   });
 
@@ -290,7 +290,7 @@ describe("the framing of a message", () => {
 
   it.each(framedEncodings)("over %s must be complete", async (encoding) => {
     for (const framed of [Buffer.from([0, 0, 0]), Buffer.from(encodeEnvelope(0, message)).subarray(0, 8)]) {
-      const failure = await leavingNothing(() => refusalOf(encoding, framed, { framed: true }));
+      const failure = await leavingNothing(() => rpcRefusal(encoding, framed, { framed: true }));
       expectRefusal(failure, "malformed_body", ["body"]);
     }
   });
@@ -298,14 +298,14 @@ describe("the framing of a message", () => {
   it.each(framedEncodings)("over %s must contain one message, or fails with gRPC's own code", async (encoding) => {
     const once = Buffer.from(encodeEnvelope(0, message));
     for (const framed of [Buffer.alloc(0), Buffer.concat([once, once])]) {
-      const failure = await leavingNothing(() => refusalOf(encoding, framed, { framed: true }));
+      const failure = await leavingNothing(() => rpcRefusal(encoding, framed, { framed: true }));
       expect(failure).toMatchObject({ code: "Unimplemented" });
     }
   });
 
   it.each(framedEncodings)("over %s must announce its compression", async (encoding) => {
     const framed = Buffer.from(encodeEnvelope(1, message));
-    const failure = await leavingNothing(() => refusalOf(encoding, framed, { framed: true }));
+    const failure = await leavingNothing(() => rpcRefusal(encoding, framed, { framed: true }));
     expectRefusal(failure, "malformed_body", ["body"]);
   });
 
@@ -314,13 +314,13 @@ describe("the framing of a message", () => {
     ["gRPC binary", "grpc-encoding"],
     ["gRPC-Web binary", "grpc-encoding"],
   ] as const)("over %s is rejected in an unknown compression", async (encoding, header) => {
-    const failure = await leavingNothing(() => refusalOf(encoding, message, { headers: { [header]: "zstd" } }));
+    const failure = await leavingNothing(() => rpcRefusal(encoding, message, { headers: { [header]: "zstd" } }));
     expect(failure).toMatchObject({ code: "Unimplemented" });
   });
 
   it("is rejected if it claims to be compressed and is not", async () => {
     const failure = await leavingNothing(() =>
-      refusalOf("Connect JSON", "{}", { headers: { "content-encoding": "gzip" } }),
+      rpcRefusal("Connect JSON", "{}", { headers: { "content-encoding": "gzip" } }),
     );
     expectRefusal(failure, "malformed_body", ["body"]);
   });
@@ -349,7 +349,7 @@ describe("a deadline", () => {
   it.each(ENCODINGS)("over %s is rejected by the name of its header if it is malformed", async (encoding) => {
     const header = encoding.startsWith("Connect") ? "connect-timeout-ms" : "grpc-timeout";
     for (const text of ["soon", "", "1.5", "-1", "99999999999", "5S, 5S"]) {
-      const failure = await refusalOf(encoding, "{}", { headers: { [header]: text } });
+      const failure = await rpcRefusal(encoding, "{}", { headers: { [header]: text } });
       expectRefusal(failure, "validation_failed", [header]);
     }
   });
@@ -367,7 +367,7 @@ describe.each(ENCODINGS.filter((encoding) => encoding.endsWith("JSON")))("over %
   it("arrives complete at a caller that accepts compressed responses", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `a${index}`);
     const data = names.map((name) => `"${name}":4111111111111111111`).join();
-    const failure = await refusalOf(encoding, `{"type":"token","data":{${data}}}`, {
+    const failure = await rpcRefusal(encoding, `{"type":"token","data":{${data}}}`, {
       headers: {
         // Connect's handlers serve it because of its parameter.
         ...(encoding === "Connect JSON" ? { "content-type": "application/json; charset=utf-8" } : {}),

@@ -80,9 +80,9 @@ describe("a page on another origin", () => {
   });
 
   it.each(["connect", "grpc-web"])("gets an error over %s without the card number", async (protocol) => {
-    const answer = await tokenizeInPage(protocol, publicKey, "4242424242424241");
-    expect(answer.code).toBe("InvalidArgument");
-    expect(JSON.stringify(answer)).not.toContain("4242424242424241");
+    const response = await tokenizeInPage(protocol, publicKey, "4242424242424241");
+    expect(response.code).toBe("InvalidArgument");
+    expect(JSON.stringify(response)).not.toContain("4242424242424241");
     expect((await tokenizeInPage(protocol, "key_nonsense", "4242424242424242")).code).toBe("Unauthenticated");
   });
 });

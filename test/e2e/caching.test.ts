@@ -5,7 +5,7 @@ import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import type { RestClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
-import { answer, startDestination } from "./proxy/support/destination.js";
+import { httpResponse, startDestination } from "./proxy/support/destination.js";
 
 const caching = ({ headers }: { readonly headers: Headers }) => headers.get("cache-control");
 
@@ -50,9 +50,9 @@ describe("caches may not keep", () => {
     expect(metadata.get("cache-control")).toBe("no-store");
   });
 
-  it("proxied answers, unless the destination allows it", async () => {
+  it("proxied responses, unless the destination allows it", async () => {
     const through = async (headers: readonly string[]) => {
-      await using destination = await startDestination(answer("200 OK", headers, "x"));
+      await using destination = await startDestination(httpResponse("200 OK", headers, "x"));
       return caching(await client("GET", "/proxy", { headers: { "BT-PROXY-URL": destination.url } }));
     };
     expect(await through([])).toBe("no-store");

@@ -67,15 +67,15 @@ describe("work is cancelled, and does not count as a server error,", () => {
   });
 
   const invoke = "/cloakroom.v1.ProxyService/InvokeProxy";
-  const halfAnswered = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun";
+  const halfResponse = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun";
   it.each<readonly [string, string, 1 | 2, string]>([
     ["awaited, HTTP/1.1", "", 1, "/proxy"],
     ["awaited, HTTP/2", "", 2, "/proxy"],
     ["awaited, RPC over HTTP/1.1", "", 1, invoke],
     ["awaited, RPC over HTTP/2", "", 2, invoke],
-    ["read for a transform, HTTP/1.1", halfAnswered, 1, "/proxy"],
-    ["read for a transform, HTTP/2", halfAnswered, 2, "/proxy"],
-    ["read, RPC over HTTP/2", halfAnswered, 2, invoke],
+    ["read for a transform, HTTP/1.1", halfResponse, 1, "/proxy"],
+    ["read for a transform, HTTP/2", halfResponse, 2, "/proxy"],
+    ["read, RPC over HTTP/2", halfResponse, 2, invoke],
   ])("when the caller of a proxy disconnects while its destination is %s", async (name, said, version, path) => {
     await using destination = await startDestination((socket) => void (said && socket.write(said)));
     const transforms = path === invoke ? {} : { response_transform: code("return req;") };
@@ -91,7 +91,7 @@ describe("work is cancelled, and does not count as a server error,", () => {
     expect(await lineOf(trace)).toMatchObject({ level: 30, status: 499, code: "canceled", msg: "cancelled" });
   });
 
-  it("when the deadline of a call passes before its destination has answered", async () => {
+  it("when the deadline of a call passes before its destination has responded", async () => {
     await using destination = await startDestination(() => {});
     const headers = { "grpc-timeout": "500m", "bt-trace-id": "late-destination" };
     const call = rpcClient(ProxyService, "gRPC", { key, headers }).invokeProxy({

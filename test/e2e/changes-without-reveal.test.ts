@@ -38,14 +38,14 @@ describe("a caller who may not see a value", () => {
     client("PATCH", `/tokens/${id}`, { headers: MERGE_PATCH, body });
   /** Everything that a client can see of a token, in all ways. */
   const everythingOf = async (client: RestClient, id: string): Promise<string> => {
-    const answers = [
+    const responses = [
       await client("GET", `/tokens/${id}`),
       await client("GET", `/tokens?id=${id}`),
       await client("POST", "/tokens/search", { body: { query: `id:${id}` } }),
       await client("POST", "/detokenize", { body: [`{{ ${id} }}`, `{{ token: ${id} }}`] }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    return JSON.stringify(answers.map(({ body }) => body));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    return JSON.stringify(responses.map(({ body }) => body));
   };
 
   it.each([
@@ -194,8 +194,8 @@ describe("a caller who may not see a value", () => {
     expect((await clerk("POST", "/tokenize", { body: [open] })).body).toMatchObject([{ id, data: "hidden" }]);
     expect((await page("POST", "/tokens", { body: open })).body).not.toHaveProperty("data");
     const other = await make({ type: "token", data: NUMBER });
-    const answer = await patch(page, other, { fingerprint_expression: NUMBER, deduplicate_token: true });
-    expect(answer).toMatchObject({ status: 200, body: { id: other } });
+    const response = await patch(page, other, { fingerprint_expression: NUMBER, deduplicate_token: true });
+    expect(response).toMatchObject({ status: 200, body: { id: other } });
   });
 });
 

@@ -95,8 +95,8 @@ describe("a machine whose clock ran an hour fast and was corrected", () => {
 
   it("serves the first request of a tenant, and all concurrent ones", async () => {
     const { manage } = tenant(0);
-    const answers = await Promise.all(Array.from({ length: 24 }, () => manage("GET", "/tenants/self")));
-    expect(answers.map(({ status }) => status)).toEqual(Array(24).fill(200));
+    const responses = await Promise.all(Array.from({ length: 24 }, () => manage("GET", "/tenants/self")));
+    expect(responses.map(({ status }) => status)).toEqual(Array(24).fill(200));
     expect(await sealedUntil(tenant(0))).toBeLessThanOrEqual(Date.now());
     expect(await metric("set_back")).toBe(1);
     expect(await metric("behind")).toBe(0);
@@ -111,9 +111,9 @@ describe("a machine whose clock ran an hour fast and was corrected", () => {
         update tenants set audit_closed_until = date_trunc('minute', now()) where tenant_id = ${tenant(1).id}`;
       await setAhead(0);
       const body = { type: "token", data: `same ${round}`, deduplicate_token: true };
-      const answers = await Promise.all(Array.from({ length: 24 }, () => backEnd("POST", "/tokens", { body })));
-      expect(answers.map(({ status }) => status)).toEqual(Array(24).fill(201));
-      expect(new Set(answers.map(({ body: { id } }) => id)).size).toBe(1);
+      const responses = await Promise.all(Array.from({ length: 24 }, () => backEnd("POST", "/tokens", { body })));
+      expect(responses.map(({ status }) => status)).toEqual(Array(24).fill(201));
+      expect(new Set(responses.map(({ body: { id } }) => id)).size).toBe(1);
     }
   });
 

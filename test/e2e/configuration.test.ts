@@ -195,8 +195,8 @@ describe("the size limit of bodies", () => {
     const made = await Promise.all(
       Array.from({ length: 3 }, () => backEnd("POST", "/tokens", { body: { type: "token", data: "x".repeat(1_900) } })),
     );
-    const body = made.map((answer) => `{{ ${answer.body.id} }}`);
-    const answer = await restClient(server.url, backEnd.key)("POST", "/detokenize", { body });
-    expect(JSON.stringify(answer.body).length).toBeGreaterThan(5_000);
+    const body = made.map((created) => `{{ ${created.body.id} }}`);
+    const response = await restClient(server.url, backEnd.key)("POST", "/detokenize", { body });
+    expect(JSON.stringify(response.body).length).toBeGreaterThan(5_000);
   });
 });

@@ -51,8 +51,8 @@ describe("a token with 16 writers at a time", () => {
 
   it("is deleted by one of them, once, and is gone for the others", async () => {
     const id = await newToken("x");
-    const answers = await Promise.all(Array.from({ length: 16 }, () => backEnd("DELETE", `/tokens/${id}`)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(15).fill(404)]);
+    const responses = await Promise.all(Array.from({ length: 16 }, () => backEnd("DELETE", `/tokens/${id}`)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([204, ...Array(15).fill(404)]);
     const { body } = await tenant.manage("GET", `/logs?entity_id=${id}&size=100`);
     expect(body.data.filter(({ operation }: { operation: string }) => operation === "delete")).toHaveLength(1);
   });
@@ -68,10 +68,10 @@ describe("a lock that others hold for too long", () => {
     const patch = () =>
       backEnd("PATCH", `/tokens/${id}`, { body: { data: "after" }, headers: { ...MERGE_PATCH, ...headers } });
     const create = () => backEnd("POST", "/tokens", { body: { type: "token", data: "x" }, headers });
-    const answers = await stored.holding("tokens", () => Promise.all([patch(), create()]));
-    for (const { status, body, headers: answered } of answers) {
+    const responses = await stored.holding("tokens", () => Promise.all([patch(), create()]));
+    for (const { status, body, headers: responseHeaders } of responses) {
       expect({ status, code: body.code }).toEqual({ status: 503, code: "unavailable" });
-      expect(answered.get("retry-after")).toBe("1");
+      expect(responseHeaders.get("retry-after")).toBe("1");
     }
     expect(await stored.counts(tenant.id)).toEqual(before);
     expect((await patch()).status).toBe(200);
@@ -82,8 +82,8 @@ describe("a lock of all idempotency keys", () => {
   it("is a 503 with Retry-After for a fresh key, and not told as another request with it", async () => {
     const headers = { "bt-idempotency-key": crypto.randomUUID() };
     const create = () => backEnd("POST", "/tokens", { body: { type: "token", data: "x" }, headers });
-    const { status, body, headers: answered } = await stored.holding("idempotency_keys", create);
-    expect([status, body.code, answered.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+    const { status, body, headers: responseHeaders } = await stored.holding("idempotency_keys", create);
+    expect([status, body.code, responseHeaders.get("retry-after")]).toEqual([503, "unavailable", "1"]);
     expect((await create()).status).toBe(201);
   });
 });

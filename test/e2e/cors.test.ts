@@ -39,13 +39,13 @@ describe("a page of another origin", () => {
     ["POST", "/proxy", "bt-proxy-key,bt-proxy-url,authorization,x-anything_else"],
     ["GET", "/nope", "bt-api-key"],
   ])("is allowed by a preflight to send a %s of %s, with the requested headers", async (method, path, headers) => {
-    const { status, body, headers: answered } = await preflight(client, path, SHOP, method, headers);
+    const { status, body, headers: responseHeaders } = await preflight(client, path, SHOP, method, headers);
     expect({ status, body }).toEqual({ status: 204, body: "" });
-    expect(answered.get("access-control-allow-origin")).toBe("*");
-    expect(listOf(answered.get("access-control-allow-methods"))).toContain(method.toLowerCase());
-    expect(listOf(answered.get("access-control-allow-headers"))).toEqual(listOf(headers));
-    expect(Number(answered.get("access-control-max-age"))).toBeGreaterThan(0);
-    expect(answered.has("access-control-allow-credentials")).toBe(false);
+    expect(responseHeaders.get("access-control-allow-origin")).toBe("*");
+    expect(listOf(responseHeaders.get("access-control-allow-methods"))).toContain(method.toLowerCase());
+    expect(listOf(responseHeaders.get("access-control-allow-headers"))).toEqual(listOf(headers));
+    expect(Number(responseHeaders.get("access-control-max-age"))).toBeGreaterThan(0);
+    expect(responseHeaders.has("access-control-allow-credentials")).toBe(false);
   });
 
   it("may read the documented headers, of successes and of errors, on every path", async () => {
@@ -80,9 +80,9 @@ describe("a page of another origin", () => {
 
   it("is not allowed malformed headers", async () => {
     for (const headers of ["a b", "x\u00e4", "", ",", "a,,b", "x:y"]) {
-      const answer = await preflight(client, "/tokens", SHOP, "POST", Buffer.from(headers).toString("latin1"));
-      expect(answer.status).toBe(204);
-      expect(answer.headers.has("access-control-allow-headers")).toBe(false);
+      const response = await preflight(client, "/tokens", SHOP, "POST", Buffer.from(headers).toString("latin1"));
+      expect(response.status).toBe(204);
+      expect(response.headers.has("access-control-allow-headers")).toBe(false);
     }
   });
 });
@@ -98,8 +98,8 @@ describe("with origins configured, a page", () => {
 
   it.each([SHOP, "http://localhost:3000"])("may be at %s", async (origin) => {
     const before = await preflight(client, "/tokens", origin, "POST", "bt-api-key");
-    const answer = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
-    for (const { headers } of [before, answer]) {
+    const response = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
+    for (const { headers } of [before, response]) {
       expect(headers.get("access-control-allow-origin")).toBe(origin);
       expect(listOf(headers.get("vary"))).toContain("origin");
     }
@@ -115,8 +115,8 @@ describe("with origins configured, a page", () => {
     "HTTPS://SHOP.EXAMPLE.COM",
   ])("may not be at %s", async (origin) => {
     const before = await preflight(client, "/tokens", origin, "POST", "bt-api-key");
-    const answer = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
-    for (const { headers } of [before, answer]) {
+    const response = await client("GET", "/tokens/abc", { headers: { Origin: origin } });
+    for (const { headers } of [before, response]) {
       for (const [name] of headers) expect(name).not.toMatch(/^access-control-allow/);
     }
   });

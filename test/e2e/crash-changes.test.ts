@@ -48,8 +48,8 @@ describe("a server that is killed while tokens are changed and deleted", () => {
 
   /** Found by its last step, and by neither the previous nor the next one. */
   async function expectFound(client: RestClient, tokens: readonly ChangedToken[]): Promise<void> {
-    const answers = await Promise.all(tokens.map(({ id }) => client("GET", `/tokens/${id}`)));
-    const stepOf = new Map(answers.map(({ body }) => [String(body.id), Number(body.data.step)]));
+    const responses = await Promise.all(tokens.map(({ id }) => client("GET", `/tokens/${id}`)));
+    const stepOf = new Map(responses.map(({ body }) => [String(body.id), Number(body.data.step)]));
     for (const step of new Set(stepOf.values())) {
       const { body } = await client("GET", `/tokens?metadata.step=step-${step}&size=100`);
       const found = body.data.map(({ id }: { id: string }) => id);

@@ -31,8 +31,8 @@ describe("with a database that DATABASE_URL names, a vault", () => {
     }
     expect([...load.refusals.keys()].filter((status) => status !== 503)).toEqual([]);
     await expectNothingLost(load, server.url, key);
-    const { tokens, answers } = await expectBooksBalanced({ url }, tenant.id);
-    expect({ tokens, answers }).toEqual({ tokens: tokensOf(load), answers: load.requests.length });
+    const { tokens, responses } = await expectBooksBalanced({ url }, tenant.id);
+    expect({ tokens, responses }).toEqual({ tokens: tokensOf(load), responses: load.requests.length });
     rmSync(directory, { recursive: true, force: true });
   });
 });

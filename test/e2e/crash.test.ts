@@ -49,8 +49,8 @@ describe("with its embedded database, a vault", () => {
       await books();
       await expectNothingLost(load, server.url, key);
     }
-    const { tokens, answers } = await books();
-    expect({ tokens, answers }).toEqual({ tokens: tokensOf(load), answers: load.requests.length });
+    const { tokens, responses } = await books();
+    expect({ tokens, responses }).toEqual({ tokens: tokensOf(load), responses: load.requests.length });
   }, 60_000);
 
   it("continues when its database loses a process under load, and responds with 503 at worst", async () => {

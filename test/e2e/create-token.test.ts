@@ -77,9 +77,9 @@ describe("creating a token", () => {
       expect(created.body.card).toMatchObject({ bin: "55555555", last4: "4444", brand: "mastercard" });
       const read = await clerk("GET", `/tokens/${created.body.id}`);
       expect(read).toMatchObject({ status: 200, body: { data: masked, mask: masked } });
-      for (const answer of [created, read]) {
-        expect(JSON.stringify(answer.body)).not.toContain(number);
-        expect(JSON.stringify(answer.body)).not.toContain("cvc");
+      for (const response of [created, read]) {
+        expect(JSON.stringify(response.body)).not.toContain(number);
+        expect(JSON.stringify(response.body)).not.toContain("cvc");
       }
     });
 
@@ -142,9 +142,9 @@ describe("creating a token", () => {
       ["several faults", { number: "1", cvc: "x" }, ["data.number", "data.cvc"]],
       ["a text", "4242424242424242", ["data"]],
     ])("rejects %s", async (_, wrong, fields) => {
-      const answer = await backEnd("POST", "/tokens", { body: { type: "card", data: wrong } });
-      expect(answer).toMatchObject({ status: 400, body: { code: "validation_failed" } });
-      expect(Object.keys(answer.body.errors)).toEqual(fields);
+      const response = await backEnd("POST", "/tokens", { body: { type: "card", data: wrong } });
+      expect(response).toMatchObject({ status: 400, body: { code: "validation_failed" } });
+      expect(Object.keys(response.body.errors)).toEqual(fields);
     });
   });
 
@@ -172,9 +172,9 @@ describe("creating a token", () => {
     });
 
     it.each(["1", "12", "00000000000000001"])("accepts the account number %s", async (account_number) => {
-      const answer = await backEnd("POST", "/tokens", { body: { type: "bank", data: { ...data, account_number } } });
-      expect(answer.status).toBe(201);
-      expect((await backEnd("GET", `/tokens/${answer.body.id}`)).body.data).toEqual({ ...data, account_number });
+      const response = await backEnd("POST", "/tokens", { body: { type: "bank", data: { ...data, account_number } } });
+      expect(response.status).toBe(201);
+      expect((await backEnd("GET", `/tokens/${response.body.id}`)).body.data).toEqual({ ...data, account_number });
     });
 
     it.each([
@@ -183,9 +183,9 @@ describe("creating a token", () => {
       ["missing fields", {}, ["data.routing_number", "data.account_number"]],
       ["unknown fields", { ...data, bank: "x" }, ["data.bank"]],
     ])("rejects %s", async (_, wrong, fields) => {
-      const answer = await backEnd("POST", "/tokens", { body: { type: "bank", data: wrong } });
-      expect(answer).toMatchObject({ status: 400, body: { code: "validation_failed" } });
-      expect(Object.keys(answer.body.errors)).toEqual(fields);
+      const response = await backEnd("POST", "/tokens", { body: { type: "bank", data: wrong } });
+      expect(response).toMatchObject({ status: 400, body: { code: "validation_failed" } });
+      expect(Object.keys(response.body.errors)).toEqual(fields);
     });
   });
 

@@ -252,7 +252,7 @@ describe("cloakroom login --device", () => {
     expect(result).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
   });
 
-  it("logout removes the profile also where the vault does not answer, and says that the sign-in is not ended", async () => {
+  it("logout removes the profile also where the vault does not respond, and says that the sign-in is not ended", async () => {
     const other = newDirectory();
     const profiles = join(other, "cloakroom", "config.json");
     mkdirSync(join(other, "cloakroom"));

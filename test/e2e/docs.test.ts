@@ -76,8 +76,8 @@ describe("the documentation's files", () => {
   });
 
   it("can be read by pages of other origins, which generate clients from the description", async () => {
-    const answer = await fetch(`${url}/openapi.json`, { headers: { Origin: "https://tools.example" } });
-    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+    const response = await fetch(`${url}/openapi.json`, { headers: { Origin: "https://tools.example" } });
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
   });
 
   it("include the guides next to the reference, with working links", async () => {
@@ -173,10 +173,10 @@ describe("the page in a browser", () => {
     await operation.locator(".opblock-summary-control").click();
     await operation.getByRole("button", { name: "Try it out" }).click();
     await operation.getByRole("button", { name: "Execute" }).click();
-    const answer = operation.locator(".live-responses-table .response");
-    await answer.waitFor();
-    expect(await answer.locator(".response-col_status").textContent()).toContain("200");
-    expect(await answer.locator(".highlight-code").first().textContent()).toContain(tenant.id);
+    const response = operation.locator(".live-responses-table .response");
+    await response.waitFor();
+    expect(await response.locator(".response-col_status").textContent()).toContain("200");
+    expect(await response.locator(".highlight-code").first().textContent()).toContain(tenant.id);
   });
 
   it("made no request to another origin, and violated no rule of its policy", () => {

@@ -7,20 +7,20 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, type TestTenant } from "../support/tenant.js";
-import { answer, type Destination, startDestination } from "./proxy/support/destination.js";
+import { type Destination, httpResponse, startDestination } from "./proxy/support/destination.js";
 
 let server: ServerProcess;
 let tenant: TestTenant;
 let key: string;
 let destination: Destination;
-/** Ends the destination's pending answers. */
+/** Ends the destination's pending responses. */
 let finish: () => void;
 
 beforeEach(async () => {
   const finished = Promise.withResolvers<void>();
   finish = finished.resolve;
   destination = await startDestination((socket) => {
-    void finished.promise.then(() => socket.write(answer("200 OK", [], "in the end")));
+    void finished.promise.then(() => socket.write(httpResponse("200 OK", [], "in the end")));
   });
   server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.1" });
   tenant = await firstTenant(server);
@@ -92,11 +92,11 @@ describe("a server that is asked to stop", () => {
     const failures = outcomes.flatMap(({ seen }) => (typeof seen === "string" ? [seen] : []));
     expect(new Set(failures)).toEqual(new Set(["ECONNREFUSED"]));
     for (const agent of clients.keys()) {
-      const answers = outcomes.flatMap((outcome) =>
+      const responses = outcomes.flatMap((outcome) =>
         outcome.agent === agent && typeof outcome.seen !== "string" ? [outcome.seen] : [],
       );
-      expect(answers.at(-1)?.headers.connection).toBe("close");
-      for (const { status, headers } of answers) {
+      expect(responses.at(-1)?.headers.connection).toBe("close");
+      for (const { status, headers } of responses) {
         expect([200, 503]).toContain(status);
         if (status === 503) expect([headers["retry-after"], headers.connection]).toEqual(["1", "close"]);
       }
@@ -139,9 +139,9 @@ describe("a server that is asked to stop", () => {
       const stream = session.request({ ":path": path, "bt-api-key": key, ...headers });
       let body = "";
       stream.setEncoding("utf8").on("data", (text: string) => (body += text));
-      const [answered] = await once(stream, "response");
+      const [response] = await once(stream, "response");
       await once(stream, "end");
-      return { status: answered[":status"], body };
+      return { status: response[":status"], body };
     };
     const begun = ask("/proxy/begun", { "bt-proxy-url": destination.url });
     await vi.waitFor(() => expect(destination.requests).toHaveLength(1));

@@ -42,9 +42,9 @@ const secondKeyOf = async (id: string) => {
 
 /** The server fails on a row that it did not write. Nothing of the value is in the response. */
 async function expectClosed(client: RestClient, id = token): Promise<void> {
-  const answer = await client("GET", `/tokens/${id}`);
-  expect(answer).toMatchObject({ status: 500, body: { code: "internal" } });
-  expect(JSON.stringify(answer.body)).not.toContain(SECRET);
+  const response = await client("GET", `/tokens/${id}`);
+  expect(response).toMatchObject({ status: 500, body: { code: "internal" } });
+  expect(JSON.stringify(response.body)).not.toContain(SECRET);
 }
 
 const REVEAL = JSON.stringify([{ priority: 1, container: "/", transform: "reveal", permissions: ["token:read"] }]);

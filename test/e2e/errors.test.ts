@@ -34,13 +34,13 @@ describe("an error over REST", () => {
       "unsupported_media_type",
     ],
   ])("for %s has the common problem format", async (_, method, path, request, status, code) => {
-    const answer = await backEnd(method, path, {
+    const response = await backEnd(method, path, {
       ...request,
       headers: { "BT-TRACE-ID": "T-1", ...("headers" in request ? request.headers : {}) },
     });
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
-    const { errors, ...problem } = answer.body;
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    const { errors, ...problem } = response.body;
     expect(problem).toEqual({
       type: `urn:cloakroom:fault:${code}`,
       title: expect.stringMatching(/\S/),
@@ -204,14 +204,14 @@ describe("the trace of a request", () => {
     const send = (headers: Record<string, string>) =>
       backEnd(method, path, { headers, ...(method === "POST" ? { body: {} } : {}) });
     for (const trace of wellFormed) {
-      const answer = await send({ "BT-TRACE-ID": trace });
-      expect({ status: answer.status, trace: answer.headers.get("bt-trace-id") }).toEqual({ status, trace });
+      const response = await send({ "BT-TRACE-ID": trace });
+      expect({ status: response.status, trace: response.headers.get("bt-trace-id") }).toEqual({ status, trace });
     }
     const replaced = new Set<string | null>();
     for (const trace of malformed) {
-      const answer = await send({ "BT-TRACE-ID": latin1(trace) });
-      expect(answer.headers.get("bt-trace-id")).toMatch(ours);
-      replaced.add(answer.headers.get("bt-trace-id"));
+      const response = await send({ "BT-TRACE-ID": latin1(trace) });
+      expect(response.headers.get("bt-trace-id")).toMatch(ours);
+      replaced.add(response.headers.get("bt-trace-id"));
     }
     expect(replaced.size).toBe(malformed.length);
     expect((await send({})).headers.get("bt-trace-id")).toMatch(ours);

@@ -36,7 +36,7 @@ describe("a server whose clock runs a day fast, next to a database whose clock i
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("replays earlier answers: no payment is made twice", async () => {
+  it("replays earlier responses: no payment is made twice", async () => {
     const headers = { "BT-IDEMPOTENCY-KEY": "order-1" };
     const body = {
       ...{ amount: 1000, currency: "USD", connection_id: shop.connectionId, token: await shop.card() },

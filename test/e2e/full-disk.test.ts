@@ -16,9 +16,9 @@ describe.runIf(canMount)("a full disk", () => {
     const dataOf = (index: number) => `${index} ${"x".repeat(20_000)}`;
     const stored = new Map<string, string>();
     const keep = async (index: number) => {
-      const answer = await backEnd("POST", "/tokens", { body: { type: "token", data: dataOf(index) } });
-      if (answer.status === 201) stored.set(answer.body.id, dataOf(index));
-      return answer;
+      const response = await backEnd("POST", "/tokens", { body: { type: "token", data: dataOf(index) } });
+      if (response.status === 201) stored.set(response.body.id, dataOf(index));
+      return response;
     };
     for (let index = 0; index < 5; index += 1) expect(await keep(index)).toMatchObject({ status: 201 });
     expect(await probe("GET", "/readyz")).toMatchObject({ status: 200 });
@@ -26,9 +26,9 @@ describe.runIf(canMount)("a full disk", () => {
     disk.fill();
     const refused = await vi.waitFor(
       async () => {
-        const answer = await keep(stored.size);
-        expect(answer.status).toBe(503);
-        return answer;
+        const response = await keep(stored.size);
+        expect(response.status).toBe(503);
+        return response;
       },
       { timeout: 10_000, interval: 1 },
     );

@@ -97,14 +97,14 @@ describe("the health of the server", () => {
     stop.abort();
   });
 
-  it("is not ready while the database does not answer, and alive all the same", async () => {
+  it("is not ready while the database does not respond, and alive all the same", async () => {
     const client = restClient(server.url);
     const processes = databaseProcesses(server.environment.CLOAKROOM_DATA_DIR ?? "");
     for (const pid of processes) process.kill(pid, "SIGSTOP");
     try {
       expect(await client("GET", "/readyz")).toMatchObject({
         status: 503,
-        body: { status: "not ready", checks: { serving: "ok", database: "does not answer" } },
+        body: { status: "not ready", checks: { serving: "ok", database: "does not respond" } },
       });
       expect(await client("GET", "/healthz")).toMatchObject({ status: 200 });
       const health = rpcClient(Health, "gRPC", { url: server.url });

@@ -54,13 +54,13 @@ async function isServed(client: RestClient, largest = MB): Promise<void> {
 }
 
 describe("bodies whose last byte never arrives", () => {
-  it("are not read at unknown paths, which are answered with 404 and reserve no memory", async () => {
+  it("are not read at unknown paths, which get 404 and reserve no memory", async () => {
     held = new HeldBodies(server.url);
     const before = counters.residentMemory();
     await held.send(150, { path: "/orchestration/webhooks/nope", length: MB });
     await isServed(other);
     expect(await free()).toBe(freeMemory);
-    await held.untilAnswered(404, 150);
+    await held.untilResponded(404, 150);
     expect(counters.residentMemory() - before).toBeLessThan(MAX_GROWTH_MB);
   });
 
@@ -79,7 +79,7 @@ describe("bodies whose last byte never arrives", () => {
     held = new HeldBodies(server.url);
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     await held.send(paths.length, (index) => ({ path: paths[index] ?? "", headers, length: 1_000 }));
-    await held.untilAnswered(404, paths.length);
+    await held.untilResponded(404, paths.length);
     expect(await free()).toBe(freeMemory);
   });
 
@@ -149,8 +149,8 @@ describe("bodies whose last byte never arrives", () => {
     const late = page("POST", "/tokens", { body });
     await expect.poll(waiting, PATIENT).toBe(1);
     expect((await late).status).toBe(201);
-    await held.untilAnswered(400, 2);
-    for (const answer of held.answers) expect(answer).toContain("The body did not arrive in time.");
+    await held.untilResponded(400, 2);
+    for (const response of held.responses) expect(response).toContain("The body did not arrive in time.");
     expect((await counters.metric("cloakroom_bodies_refused_total", 'reason="too_slow"')) - slow).toBe(2);
   });
 });
@@ -169,10 +169,10 @@ describe("a caller without a valid key", () => {
     );
     held = new HeldBodies(server.url);
     await held.send(requests.length, (index) => requests[index] ?? { path: "/", length: 1 });
-    const answered = () => held.answers.filter((answer) => answer.includes("\r\n\r\n")).length;
-    await expect.poll(answered, PATIENT).toBe(requests.length);
+    const responded = () => held.responses.filter((response) => response.includes("\r\n\r\n")).length;
+    await expect.poll(responded, PATIENT).toBe(requests.length);
     // gRPC requires HTTP/2, and the error says so.
-    for (const answer of held.answers) expect(answer).toMatch(/^HTTP\/1.1 (?:401|200|505|415|400)/);
+    for (const response of held.responses) expect(response).toMatch(/^HTTP\/1.1 (?:401|200|505|415|400)/);
     expect(await free()).toBe(freeMemory);
   });
 

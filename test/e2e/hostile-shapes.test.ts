@@ -11,7 +11,7 @@ import type { Json } from "../../src/base/json.js";
 import { MAX_NAMES, MAX_VALUES } from "../../src/base/json-structure.js";
 import { toValue } from "../../src/services/value.js";
 import { ServerCounters } from "../support/counters.js";
-import type { Answer, RestClient } from "../support/rest.js";
+import type { RestClient, RestResponse } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { firstTenant, newTenant, type TestTenant } from "../support/tenant.js";
 import { startDestination } from "./proxy/support/destination.js";
@@ -26,7 +26,7 @@ const SIZE = 5_200_000;
 const MAX_HOLD_PARSES = 3;
 const MAX_HOLD_MS = 100;
 /** The largest size of an error response. */
-const MAX_ANSWER_BYTES = 16 * 1024;
+const MAX_RESPONSE_BYTES = 16 * 1024;
 /** Of the whole process, after all of these bodies. */
 const MAX_MEMORY_MB = 600;
 
@@ -80,13 +80,13 @@ function parseTime(): number {
 }
 
 /** Sends one body next to another tenant's probe, and measures its effect on the process. */
-async function attack(send: () => Promise<Answer>): Promise<Answer> {
+async function attack(send: () => Promise<RestResponse>): Promise<RestResponse> {
   await counters.longestHold();
-  const [answer] = await Promise.all([send(), probe()]);
+  const [response] = await Promise.all([send(), probe()]);
   expect(await counters.longestHold()).toBeLessThan(maxHold);
-  expect(answer.status).toBeLessThan(500);
-  if (answer.status >= 400) expect(JSON.stringify(answer.body).length).toBeLessThan(MAX_ANSWER_BYTES);
-  return answer;
+  expect(response.status).toBeLessThan(500);
+  if (response.status >= 400) expect(JSON.stringify(response.body).length).toBeLessThan(MAX_RESPONSE_BYTES);
+  return response;
 }
 
 const WIDE: readonly (readonly [string, string])[] = [
@@ -179,7 +179,7 @@ it("a repeated name is refused over Connect in a message of any size", async () 
 });
 
 /** Calls a method over Connect. */
-async function call(method: string, schema: DescMessage, message: Message, binary: boolean): Promise<Answer> {
+async function call(method: string, schema: DescMessage, message: Message, binary: boolean): Promise<RestResponse> {
   const payload = binary ? toBinary(schema, message) : Buffer.from(toJsonString(schema, message));
   const response = await fetch(`${server.url}/cloakroom.v1.${method}`, {
     method: "POST",
@@ -235,10 +235,10 @@ describe("a body within the limits is served, and does not delay other callers",
       [encodeEnvelope(0, json), { "content-type": "application/grpc-web+json" }],
     ];
     for (const [body, headers] of forms) {
-      const answer = await attack(() => send(headers, body));
+      const response = await attack(() => send(headers, body));
       const isWeb = headers["content-type"]?.includes("grpc-web");
-      expect([answer.status, isWeb ? /grpc-status: ?0/.test(answer.body) : true]).toEqual([200, true]);
-      expect(answer.body).toContain(tenant.id);
+      expect([response.status, isWeb ? /grpc-status: ?0/.test(response.body) : true]).toEqual([200, true]);
+      expect(response.body).toContain(tenant.id);
     }
   });
 });
@@ -272,7 +272,7 @@ describe("a large message that the fast path does not serve", () => {
 });
 
 /** Creates a token by a call over RPC. Returns the response as text. */
-async function send(headers: Record<string, string>, body: Uint8Array): Promise<Answer> {
+async function send(headers: Record<string, string>, body: Uint8Array): Promise<RestResponse> {
   const response = await fetch(`${server.url}/cloakroom.v1.TokenService/CreateToken`, {
     ...{ method: "POST", headers: { "bt-api-key": client.key, ...headers } },
     body: new Uint8Array(body),
@@ -390,14 +390,16 @@ describe("frames of gRPC-Web", () => {
     ["application/grpc-web+proto", "trailers", Buffer.alloc(SIZE, Buffer.from([0x80, 0, 0, 0, 0]))],
     ["application/grpc-web+proto", "compressed trailers", Buffer.alloc(SIZE, Buffer.from([0x81, 0, 0, 0, 0]))],
   ])("%s of millions of %s do not delay other callers", async (type, _, body) => {
-    const send = async (): Promise<Answer> => {
+    const send = async (): Promise<RestResponse> => {
       const headers = { "bt-api-key": client.key, "content-type": type };
       const url = `${server.url}/cloakroom.v1.TokenService/CreateToken`;
       const response = await fetch(url, { method: "POST", headers, body: new Uint8Array(body) });
       return { status: response.status, headers: response.headers, body: await response.text() };
     };
-    const { body: answer } = await attack(send);
-    expect(type.includes("text") ? Buffer.from(answer, "base64").toString() : answer).toMatch(/grpc-status: (?:3|12)/);
+    const { body: received } = await attack(send);
+    expect(type.includes("text") ? Buffer.from(received, "base64").toString() : received).toMatch(
+      /grpc-status: (?:3|12)/,
+    );
   });
 });
 

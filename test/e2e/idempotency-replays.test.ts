@@ -2,7 +2,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TokenizeService, TokenSchema, TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { openShop, PAYING } from "../support/payments.js";
-import type { Answer, RestClient, RestRequest } from "../support/rest.js";
+import type { RestClient, RestRequest, RestResponse } from "../support/rest.js";
 import { restClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { openStored, type Stored } from "../support/stored.js";
@@ -48,7 +48,7 @@ const logOf = async (id: string): Promise<string[]> => {
   const { body } = await tenant.manage("GET", `/logs?entity_id=${encodeURIComponent(id)}&size=20`);
   return body.data.map(({ operation }: { operation: string }) => operation);
 };
-const textOf = ({ body }: Answer) => withoutIds(body);
+const textOf = ({ body }: RestResponse) => withoutIds(body);
 
 describe("a replayed token", () => {
   it("shows nothing of its value once it is deleted, to any key and with any body", async () => {
@@ -254,7 +254,7 @@ describe("a replayed token", () => {
     const text = (value: string) => ({ kind: { case: "stringValue", value } }) as const;
     const data = { kind: { case: "structValue", value: { fields: { number: text(NUMBER) } } } } as const;
     const seen: (string | null)[] = [];
-    const onHeader = (answered: Headers) => seen.push(answered.get("bt-idempotency-replayed"));
+    const onHeader = (responseHeaders: Headers) => seen.push(responseHeaders.get("bt-idempotency-replayed"));
     const { id } = await tokens.createToken({ type: "card", data });
     await tokenize.tokenize({ value: data });
     const asText = (message: object) =>

@@ -344,15 +344,15 @@ describe("a request with an idempotency key", () => {
   it("is executed once when it arrives many times concurrently", async () => {
     const key = newKey();
     const before = await stored.counts(tenant.id);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
         clerk("POST", "/tokens", withKey(key, { body: { type: "token", data: index } })),
       ),
     );
-    const served = answers.filter(({ status }) => status === 201);
+    const served = responses.filter(({ status }) => status === 201);
     expect(served.length).toBeGreaterThan(0);
     expect(new Set(served.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       if (status !== 201) expect({ status, code: body.code }).toEqual({ status: 409, code: "idempotency_in_flight" });
     }
     const after = await stored.counts(tenant.id);
@@ -364,7 +364,7 @@ describe("a request with an idempotency key", () => {
 
   it("does not fail the requests it shares a transaction with", async () => {
     const key = newKey();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         backEnd("POST", "/tokens", {
           body: { type: "token", data: index },
@@ -372,8 +372,8 @@ describe("a request with an idempotency key", () => {
         }),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(201));
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(31);
+    expect(responses.map(({ status }) => status)).toEqual(Array(40).fill(201));
+    expect(new Set(responses.map(({ body }) => body.id)).size).toBe(31);
   });
 
   it.each([
@@ -461,7 +461,7 @@ describe("a request whose duplicate does not finish", () => {
       await stored.change(tenant.id, expired);
     }
     const tenantIds = callers.map(({ tenant }) => tenant.id);
-    const [answer, failures] = await stored.holdingKeys(tenantIds, () =>
+    const [response, failures] = await stored.holdingKeys(tenantIds, () =>
       Promise.all([
         rest.backEnd("POST", "/tokens", { body, headers }),
         Promise.all(
@@ -475,8 +475,8 @@ describe("a request whose duplicate does not finish", () => {
         ),
       ]),
     );
-    expect(answer).toMatchObject({ status: 409, body: { code: "idempotency_in_flight", status: 409 } });
-    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(response).toMatchObject({ status: 409, body: { code: "idempotency_in_flight", status: 409 } });
+    expect(response.headers.get("retry-after")).toBe("1");
     expect(failures).toHaveLength(RPC_PROTOCOLS.length);
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: "Aborted", reason: "idempotency_in_flight", retryAfter: 1 });

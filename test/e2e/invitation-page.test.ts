@@ -61,8 +61,8 @@ describe("without a mail server", () => {
 describe("accepting", () => {
   it("creates a user and a member, and ends the invitation", async () => {
     const { id, link } = invited("ada");
-    const answer = await accept(link, { first_name: " Ada ", last_name: "Lovelace" });
-    expect(answer.status).toBe(200);
+    const response = await accept(link, { first_name: " Ada ", last_name: "Lovelace" });
+    expect(response.status).toBe(200);
     const [member, ...others] = await membersCalled("ada");
     expect(others).toEqual([]);
     expect(member).toEqual({
@@ -87,11 +87,11 @@ describe("accepting", () => {
 
   it("creates one, however often it is done concurrently and later", async () => {
     const { id, link } = invited("eager");
-    const answers = await Promise.all(Array.from({ length: 12 }, () => accept(link)));
-    answers.push(await accept(link));
-    for (const answer of answers) {
-      expect(answer.status).toBe(200);
-      expect(await answer.text()).toContain("You are a member of");
+    const responses = await Promise.all(Array.from({ length: 12 }, () => accept(link)));
+    responses.push(await accept(link));
+    for (const response of responses) {
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain("You are a member of");
     }
     expect(await membersCalled("eager")).toHaveLength(1);
     expect(await logOf(id)).toHaveLength(2);
@@ -128,9 +128,9 @@ describe("accepting", () => {
       "x",
       encodeURIComponent("../tokens"),
     ]) {
-      const answer = await accept(`${url}/invitations/${wrong}`);
-      expect(answer.status, wrong).toBe(404);
-      expect(await answer.text(), wrong).toContain("This invitation is not valid");
+      const response = await accept(`${url}/invitations/${wrong}`);
+      expect(response.status, wrong).toBe(404);
+      expect(await response.text(), wrong).toContain("This invitation is not valid");
     }
     await tenant.manage("DELETE", `/tenants/self/invitations/${id}`);
     expect((await accept(link)).status).toBe(404);
@@ -182,8 +182,8 @@ describe("the page", () => {
   it("says when the link is over", async () => {
     const { id, link } = invited("late");
     await tenant.manage("DELETE", `/tenants/self/invitations/${id}`);
-    const answer = await page.goto(link);
-    expect(answer?.status()).toBe(404);
+    const response = await page.goto(link);
+    expect(response?.status()).toBe(404);
     expect(await page.locator("p").textContent()).toContain("This invitation is not valid");
     expect(await page.locator("form").count()).toBe(0);
     // The browser itself reports the status of the page.

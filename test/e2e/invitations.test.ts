@@ -72,8 +72,8 @@ describe("an invitation", () => {
   });
 
   it("is created once by several concurrent requests", async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => invite("raced@example.com")));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400, 400, 400, 400, 400]);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => invite("raced@example.com")));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400, 400, 400, 400, 400]);
   });
 
   it("is created once by a request that is repeated with its idempotency key", async () => {
@@ -87,10 +87,10 @@ describe("an invitation", () => {
 
   it("is sent again once for each of several concurrent requests", async () => {
     const { body: made } = await invite("often@example.com");
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [1, 2, 3, 4].map(() => tenant.manage("POST", `/tenants/self/invitations/${made.id}/resend`)),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const { body } = await tenant.manage("GET", `/tenants/self/invitations/${made.id}`);
     expect(Date.parse(body.expires_at)).toBe(Date.parse(made.expires_at) + 4 * HOURS_72);
   });
@@ -152,7 +152,7 @@ describe("each permission", () => {
     });
     const { body: made } = await invite(`without-${missing.replaceAll(":", "-")}@example.com`);
     const path = `/tenants/self/invitations/${made.id}`;
-    const answers = {
+    const responses = {
       POST: await client("POST", "/tenants/self/invitations", {
         body: { email: `by-${missing.replaceAll(":", "-")}@example.com` },
       }),
@@ -161,9 +161,9 @@ describe("each permission", () => {
       "GET all": await client("GET", "/tenants/self/invitations"),
       DELETE: await client("DELETE", path),
     };
-    const forbidden = Object.entries(answers).filter(([, { status }]) => status === 403);
+    const forbidden = Object.entries(responses).filter(([, { status }]) => status === 403);
     expect(forbidden.map(([name]) => name)).toEqual(refused);
-    for (const [name, { status }] of Object.entries(answers)) expect(status, name).not.toBe(500);
+    for (const [name, { status }] of Object.entries(responses)) expect(status, name).not.toBe(500);
   });
 });
 

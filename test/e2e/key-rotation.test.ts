@@ -99,13 +99,13 @@ class Traffic {
     const data = isCard ? cardOf(n) : `value ${n}`;
     const metadata = { n: String(n % 10) };
     const headers = { "BT-IDEMPOTENCY-KEY": `request ${n}` };
-    const answer = await backEnd(n)("POST", "/tokens", {
+    const response = await backEnd(n)("POST", "/tokens", {
       headers,
       body: { type: isCard ? "card" : "token", data, metadata },
     });
-    this.#note(answer.status, 201, "create");
-    this.expected.set(answer.body.id, data);
-    return answer.body.id;
+    this.#note(response.status, 201, "create");
+    this.expected.set(response.body.id, data);
+    return response.body.id;
   }
 
   async #call(number: number): Promise<void> {
@@ -400,7 +400,7 @@ describe("keys rotate --root", () => {
     const refused = await cloakroom(withTransit, "serve");
     expect(refused.code).toBe(1);
     expect(refused.stderr.trim().split("\n")).toHaveLength(1);
-    expect(refused.stderr).toMatch(/does not answer \(it is sealed\)\. Start it or unseal it/);
+    expect(refused.stderr).toMatch(/does not respond \(it is sealed\)\. Start it or unseal it/);
     const without = await cloakroom(environment, "serve");
     expect(without.code).toBe(1);
     expect(without.stderr).toContain("(it needs transit:transit/cloakroom)");

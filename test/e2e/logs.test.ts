@@ -73,8 +73,8 @@ describe("the log of a tenant", () => {
     let ids: string[] = [];
     const made = await rowsOf(async () => {
       const body = ["a", { b: 2 }, { type: "bank", data: { routing_number: "021000021", account_number: "12345" } }];
-      const answer = await backEnd("POST", "/tokenize", { body });
-      ids = [answer.body[0], answer.body[1].b, answer.body[2].id];
+      const response = await backEnd("POST", "/tokenize", { body });
+      ids = [response.body[0], response.body[1].b, response.body[2].id];
     });
     expect(brief(made).toSorted()).toEqual(["bank create", "token create", "token create"]);
     expect(made.map(({ entity_id }) => entity_id).toSorted()).toEqual(ids.toSorted());

@@ -105,8 +105,8 @@ describe("a role", () => {
     ["one in other letters", { role: "admin" }],
     ["a number", { role: 1 }],
   ])("is not %s", async (_, body) => {
-    const answer = await put(admins[0]?.id ?? "", body);
-    expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([400, ["role"]]);
+    const response = await put(admins[0]?.id ?? "", body);
+    expect([response.status, Object.keys(response.body.errors ?? {})]).toEqual([400, ["role"]]);
   });
 
   it("cannot be changed if it is the owner's", async () => {
@@ -139,10 +139,10 @@ describe("removing", () => {
 
   it("happens once for several concurrent requests", async () => {
     const [member] = admins;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, () => tenant.manage("DELETE", `${MEMBERS}/${member?.id}`)),
     );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 404, 404, 404, 404, 404]);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([204, 404, 404, 404, 404, 404]);
   });
 });
 
@@ -157,14 +157,14 @@ describe("each permission", () => {
       type: "management",
       permissions: all.filter((permission) => permission !== missing),
     });
-    const answers = {
+    const responses = {
       GET: await client("GET", MEMBERS),
       "GET owner": await client("GET", "/tenants/self/owner"),
       "GET roles": await client("GET", "/roles"),
       PUT: await client("PUT", `${MEMBERS}/${UNKNOWN_ID}`, { body: { role: "ADMIN" } }),
       DELETE: await client("DELETE", `${MEMBERS}/${UNKNOWN_ID}`),
     };
-    const forbidden = Object.entries(answers).filter(([, { status }]) => status === 403);
+    const forbidden = Object.entries(responses).filter(([, { status }]) => status === 403);
     expect(forbidden.map(([name]) => name)).toEqual(refused);
   });
 });

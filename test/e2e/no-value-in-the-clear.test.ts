@@ -82,11 +82,11 @@ describe("values that arrived on every path", () => {
   });
 
   const sent = async (status: number, verb: string, path: string, request: RestRequest = {}, client = backEnd) => {
-    const answer = await client(verb, path, request);
-    expect({ path, status: answer.status, body: answer.status === status ? "" : answer.body }).toEqual({
+    const response = await client(verb, path, request);
+    expect({ path, status: response.status, body: response.status === status ? "" : response.body }).toEqual({
       ...{ path, status, body: "" },
     });
-    return answer.body;
+    return response.body;
   };
   /** Rejected requests: the response must not contain the value. */
   const refused = async (status: number, verb: string, path: string, request: RestRequest) => {

@@ -27,7 +27,7 @@ afterAll(async () => {
 /** Begins a sign-in and returns the issuer's page. */
 async function begin(browser: TestBrowser, more: { readonly fresh?: boolean } = {}): Promise<string> {
   const { status, body } = await browser.call(BEGIN, { tenantId: tenant.id, ...more });
-  if (status !== 200) throw new Error(`beginning answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`beginning returned ${status}: ${JSON.stringify(body)}`);
   return body.authorizationUrl;
 }
 

@@ -139,8 +139,8 @@ describe("a proof", () => {
       for (const [name, value] of browser.cookies) copy.cookies.set(name, value);
       return callPasskeys(copy, "FinishPasskeySignIn", proof);
     });
-    const answers = await Promise.all(copies);
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403, 403, 403]);
+    const responses = await Promise.all(copies);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 403, 403, 403]);
     expect((await callPasskeys(browser, "FinishPasskeySignIn", proof)).status).toBe(403);
   });
 

@@ -72,12 +72,12 @@ describe("paths", () => {
     ["PATCH", "/applications/01890000-0000-7000-8000-000000000000", ["GET", "PUT", "DELETE"]],
     ["PUT", "/applications/01890000-0000-7000-8000-000000000000/keys", ["POST", "GET"]],
   ])("are 405 with a list if they support other methods: %s %s", async (method, path, methods) => {
-    const answer = await backEnd(method, path, method === "GET" ? {} : { raw: "{" });
-    expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed", status: 405 } });
-    const allowed = answer.headers.get("allow")?.split(", ") ?? [];
+    const response = await backEnd(method, path, method === "GET" ? {} : { raw: "{" });
+    expect(response).toMatchObject({ status: 405, body: { code: "method_not_allowed", status: 405 } });
+    const allowed = response.headers.get("allow")?.split(", ") ?? [];
     expect(allowed).toEqual(expect.arrayContaining(methods));
     expect(allowed).not.toContain(method);
-    for (const one of allowed) expect(answer.body.detail).toContain(one);
+    for (const one of allowed) expect(response.body.detail).toContain(one);
   });
 
   it.each<readonly [string, string, number, string | undefined]>([
@@ -102,9 +102,9 @@ describe("paths", () => {
 
   it("accept POST only if they are RPC methods", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
-      const answer = await backEnd(method, "/cloakroom.v1.TokenService/GetToken");
-      expect(answer).toMatchObject({ status: 405, body: { code: "method_not_allowed" } });
-      expect(answer.headers.get("allow")).toBe("POST");
+      const response = await backEnd(method, "/cloakroom.v1.TokenService/GetToken");
+      expect(response).toMatchObject({ status: 405, body: { code: "method_not_allowed" } });
+      expect(response.headers.get("allow")).toBe("POST");
     }
   });
 
@@ -115,11 +115,11 @@ describe("paths", () => {
       "application/grpc+thrift",
       "application/x-www-form-urlencoded",
     ]) {
-      const answer = await backEnd("POST", "/cloakroom.v1.TokenService/GetToken", {
+      const response = await backEnd("POST", "/cloakroom.v1.TokenService/GetToken", {
         raw: "x",
         headers: { "content-type": type },
       });
-      expect(answer).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
+      expect(response).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
     }
   });
 
@@ -187,8 +187,8 @@ describe("paths", () => {
     ];
     for (const id of wrong) {
       const body = { name: "x", permissions: ["token:read"] };
-      const answer = await tenant.manage(method, template.replace("{id}", id), method === "PUT" ? { body } : {});
-      expect({ id, status: answer.status, fields: Object.keys(answer.body.errors ?? {}) }).toEqual({
+      const response = await tenant.manage(method, template.replace("{id}", id), method === "PUT" ? { body } : {});
+      expect({ id, status: response.status, fields: Object.keys(response.body.errors ?? {}) }).toEqual({
         id,
         status: 400,
         fields: [field],

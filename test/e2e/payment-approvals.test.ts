@@ -16,9 +16,9 @@ const read = async (id: string) => (await shop.backEnd("GET", `/orchestration/tr
 async function decide(approvalUrl: string, choice: string): Promise<string> {
   const page = await (await fetch(approvalUrl)).text();
   expect(page).toContain('value="approve"');
-  const answer = await fetch(approvalUrl, { method: "POST", body: new URLSearchParams({ choice }) });
-  expect(answer.url).toContain("/orchestration/approvals/");
-  return answer.text();
+  const response = await fetch(approvalUrl, { method: "POST", body: new URLSearchParams({ choice }) });
+  expect(response.url).toContain("/orchestration/approvals/");
+  return response.text();
 }
 
 describe("a payment that the buyer must approve", () => {
@@ -157,7 +157,7 @@ describe("a webhook", () => {
     await shop.until(body.id, "authorization_succeeded", 4_000);
   });
 
-  it("reports a charge whose answer was lost, and may do so twice", async () => {
+  it("reports a charge whose response was lost, and may do so twice", async () => {
     const lost = (await shop.pay({ amount: 600001 })).body;
     expect(await shop.until(lost.id, "authorization_succeeded", 4_000)).toMatchObject({ authorized_amount: 600001 });
     const twice = (await shop.pay({ amount: 600009, intent: "capture" })).body;

@@ -17,13 +17,13 @@ async function booked(reconciliationId: string) {
   return { authorization: count("authorization"), capture: count("capture"), void: count("void") };
 }
 
-describe("a lost answer", () => {
+describe("a lost response", () => {
   it.each([
     [600001, "the connection was lost after the charge"],
     [600002, "the connection was lost before the charge"],
-    [600003, "the service answered 500, and charged"],
-    [600004, "the answer made no sense"],
-    [600005, "the answer came too late"],
+    [600003, "the service returned 500, and charged"],
+    [600004, "the response made no sense"],
+    [600005, "the response came too late"],
   ])("%d: %s: the payment is charged exactly once in the end", async (amount) => {
     const { status, body } = await shop.pay({ amount });
     expect(status).toBe(201);

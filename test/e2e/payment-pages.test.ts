@@ -53,6 +53,6 @@ describe("a cardholder in a browser", () => {
       },
     });
     expect(body).toMatchObject({ authentication_status: "challenge" });
-    expect(await press(body.acs_challenge_url, "Approve")).toContain("Your bank has noted your answer.");
+    expect(await press(body.acs_challenge_url, "Approve")).toContain("Your bank has noted your response.");
   });
 });

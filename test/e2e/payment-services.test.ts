@@ -54,7 +54,7 @@ async function until(id: string, bench: Bench, webhookUrl: string, expected: obj
   await expect.poll(look, { timeout: 20_000 }).toMatchObject(expected);
 }
 
-test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happen once", async (name) => {
+test.each(BENCHES)("%s: a payment and its capture, both with lost responses, happen once", async (name) => {
   const bench = benches.get(name);
   if (!bench) throw new Error("no bench");
   const { id: connection_id, webhook_url } = await connect(name, bench);
@@ -62,7 +62,7 @@ test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happe
 
   const card = { number: bench.cards.approved, expiration_month: 3, expiration_year: 2030, cvc: "737" };
   const token = (await shop("POST", "/tokens", { body: { type: "card", data: card } })).body.id;
-  bench.server.fail(bench.routes.authorize, { answer: "reset", acted: true });
+  bench.server.fail(bench.routes.authorize, { response: "reset", acted: true });
   const made = await shop("POST", "/orchestration/transactions", {
     body: { amount: 1234, currency: bench.currency, connection_id, token },
   });
@@ -70,7 +70,7 @@ test.each(BENCHES)("%s: a payment and its capture, both with lost answers, happe
   const { id, reconciliation_id } = made.body;
   await until(id, bench, webhook_url, { status: "authorization_succeeded", authorized_amount: 1234 });
 
-  bench.server.fail(bench.routes.capture, { answer: 500, acted: true });
+  bench.server.fail(bench.routes.capture, { response: 500, acted: true });
   const captured = await shop("POST", `/orchestration/transactions/${id}/capture`, { body: { amount: 1000 } });
   expect([captured.status, captured.body.status]).toEqual([200, "capture_pending"]);
   await until(id, bench, webhook_url, { status: "capture_succeeded", captured_amount: 1000 });

@@ -33,7 +33,7 @@ async function slowRequests(url: string, key: string, count: number) {
       received = "";
       return {
         finish: () => socket.write(BODY),
-        answer: async () => {
+        respond: async () => {
           await closed;
           return received;
         },
@@ -59,8 +59,8 @@ describe("a server of two processes", () => {
     await vi.waitFor(() => expect(said()).toContain("Stopping"), LATER);
     await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), LATER);
     for (const request of requests) request.finish();
-    const answers = await Promise.all(requests.map((request) => request.answer()));
-    expect(answers.map((answer) => answer.slice(0, 12))).toEqual(requests.map(() => "HTTP/1.1 201"));
+    const responses = await Promise.all(requests.map((request) => request.respond()));
+    expect(responses.map((response) => response.slice(0, 12))).toEqual(requests.map(() => "HTTP/1.1 201"));
     expect(await exit).toBe(0);
     expect(servedBy(said(), "CreateToken")).toEqual(new Set([1, 2]));
     expect(pids.filter(isAlive)).toEqual([]);
@@ -76,7 +76,7 @@ describe("a server of two processes", () => {
     server.process.kill("SIGTERM");
     expect(await exit).toBe(130);
     await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), LATER);
-    expect(await Promise.all(requests.map((request) => request.answer()))).toEqual(["", ""]);
+    expect(await Promise.all(requests.map((request) => request.respond()))).toEqual(["", ""]);
   });
 
   it("ends all processes when the first one is killed, and the next start serves their data", async () => {

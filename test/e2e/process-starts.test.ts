@@ -64,8 +64,8 @@ describe("a sealed server of two processes", () => {
       const { said, url } = server;
       const client = restClient(url, backEnd.key);
       const readAll = async () => {
-        const answers = await Promise.all(Array.from({ length: 20 }, () => client("GET", `/tokens/${body.id}`)));
-        expect(new Set(answers.map((answer) => answer.body.data))).toEqual(new Set(["kept"]));
+        const responses = await Promise.all(Array.from({ length: 20 }, () => client("GET", `/tokens/${body.id}`)));
+        expect(new Set(responses.map((response) => response.body.data))).toEqual(new Set(["kept"]));
       };
       await readAll();
       await vi.waitFor(() => expect(servedBy(said(), "GetToken")).toEqual(new Set([1, 2])), LATER);

@@ -95,10 +95,10 @@ describe("a server of two processes", () => {
     const code = "module.exports = async (req) => ({ raw: { twice: 2 * req.args.n } });";
     const { body: reactor } = await tenant.manage("POST", "/reactors", { body: { name: "Twice", code } });
     const reactAll = async () => {
-      const answers = await times(30, (n) =>
+      const responses = await times(30, (n) =>
         backEnd("POST", `/reactors/${reactor.id}/react`, { body: { args: { n } } }),
       );
-      expect(answers.map(({ body }) => body.raw?.twice)).toEqual(answers.map((_, n) => 2 * n));
+      expect(responses.map(({ body }) => body.raw?.twice)).toEqual(responses.map((_, n) => 2 * n));
     };
     await reactAll();
     await vi.waitFor(() => expect(servedBy(server.said(), "React")).toEqual(new Set([1, 2])), LATER);

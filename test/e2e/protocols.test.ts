@@ -66,13 +66,13 @@ describe.each(RPC_PROTOCOLS)("over %s", (protocol) => {
     const deduplicated = { type: "card", data: toValue(card), deduplicateToken: true };
     const created = await tokens.createToken(deduplicated);
     const paths = { updateMask: { paths: ["metadata"] } };
-    const answers = {
+    const responses = {
       created,
       again: await tokens.createToken(deduplicated),
       patched: await tokens.updateToken({ id: created.id, metadata: toValue({ a: "b" }), ...paths }),
       untouched: await tokens.updateToken({ id: created.id, metadata: toValue({}), ...paths }),
     };
-    for (const [name, { id, data, mask }] of Object.entries(answers)) {
+    for (const [name, { id, data, mask }] of Object.entries(responses)) {
       expect(id, name).toBe(created.id);
       expect(data && toJson(data, "data"), name).toEqual(masked);
       expect(mask && toJson(mask, "mask"), name).toEqual(masked);

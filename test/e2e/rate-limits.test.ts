@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TokenService } from "../../gen/cloakroom/v1/tokens_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { Health } from "../../gen/health/v1/health_pb.js";
-import { type Answer, type RestClient, restClient } from "../support/rest.js";
+import { type RestClient, type RestResponse, restClient } from "../support/rest.js";
 import { failureOf, RPC_PROTOCOLS, rpcClient } from "../support/rpc.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 
@@ -27,19 +27,19 @@ describe("the documented rate limits", () => {
     return (method, path, request = {}) =>
       client(method, path, { ...request, headers: { ...headers, ...request.headers } });
   };
-  const many = async (count: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> => {
-    const answers: Answer[] = [];
+  const many = async (count: number, send: (index: number) => Promise<RestResponse>): Promise<RestResponse[]> => {
+    const responses: RestResponse[] = [];
     let next = 0;
     const work = async () => {
       while (next < count) {
         next += 1;
-        answers.push(await send(next));
+        responses.push(await send(next));
       }
     };
     await Promise.all(Array.from({ length: 20 }, work));
-    return answers;
+    return responses;
   };
-  const refused = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 429);
+  const refused = (responses: readonly RestResponse[]) => responses.filter(({ status }) => status === 429);
 
   it.each<[string, string, number]>([
     ["GET", "/tokens", 100],
@@ -56,8 +56,8 @@ describe("the documented rate limits", () => {
     ["GET", `/tokens/${"x".repeat(2_000)}`, 1_000],
   ])("%s %s serves its requests and rejects all that follow, before it asks for a key", async (method, path, limit) => {
     const client = from(newAddress());
-    const answers = await many(limit, () => client(method, path));
-    expect(new Set(answers.map(({ status }) => status))).not.toContain(429);
+    const responses = await many(limit, () => client(method, path));
+    expect(new Set(responses.map(({ status }) => status))).not.toContain(429);
     const after = await many(20, () => client(method, path));
     expect(refused(after)).toHaveLength(20);
   });
@@ -96,7 +96,7 @@ describe("the documented rate limits", () => {
 
   it("report the client's remaining budget in each response", async () => {
     const client = from(newAddress());
-    const limitsOf = ({ headers }: Answer) =>
+    const limitsOf = ({ headers }: RestResponse) =>
       ["limit", "remaining", "reset"].map((name) => Number(headers.get(`ratelimit-${name}`)));
     expect(limitsOf(await client("GET", "/tokens"))).toEqual([100, 99, 10]);
     const [limit, remaining, reset] = limitsOf(await client("GET", "/tokens"));
@@ -108,19 +108,19 @@ describe("the documented rate limits", () => {
   it("are reported over REST as a problem, whose headers a browser may read", async () => {
     const client = from(newAddress());
     await many(50, () => client("POST", "/tokens/search"));
-    const answer = await client("POST", "/tokens/search", {
+    const response = await client("POST", "/tokens/search", {
       body: { large: "x".repeat(100_000) },
       headers: { origin: "https://shop.example.com", "bt-trace-id": "my-trace" },
     });
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 429,
       body: { status: 429, code: "rate_limited", title: "Too Many Requests", instance: "urn:cloakroom:trace:my-trace" },
     });
-    expect(answer.headers.get("content-type")).toContain("application/json");
-    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(answer.headers.get("ratelimit-remaining")).toBe("0");
-    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
-    expect(answer.headers.get("access-control-expose-headers")).toContain("Retry-After");
+    expect(response.headers.get("content-type")).toContain("application/json");
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(response.headers.get("ratelimit-remaining")).toBe("0");
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(response.headers.get("access-control-expose-headers")).toContain("Retry-After");
   });
 
   it.each(RPC_PROTOCOLS)("are reported over %s with the code, the reason and the wait", async (protocol) => {
@@ -142,23 +142,23 @@ describe("the documented rate limits", () => {
     });
 
     it("apply to the proxy's route, in the proxy's format", async () => {
-      const answer = await client("POST", "/proxy/some/path", { raw: "x".repeat(100_000) });
-      expect(answer).toMatchObject({ status: 429, body: { proxy_error: { status: 429, code: "rate_limited" } } });
-      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      const response = await client("POST", "/proxy/some/path", { raw: "x".repeat(100_000) });
+      expect(response).toMatchObject({ status: 429, body: { proxy_error: { status: 429, code: "rate_limited" } } });
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
     });
 
     it("apply to wrong methods, wrong types, pages and missing paths", async () => {
       const rpc = "/cloakroom.v1.TokenService/GetToken";
-      const wrong: Promise<Answer>[] = [
+      const wrong: Promise<RestResponse>[] = [
         client("PUT", "/tokens"),
         client("DELETE", rpc),
         client("POST", rpc, { raw: "x", headers: { "content-type": "text/plain" } }),
         client("GET", "/docs"),
         client("GET", "/nowhere"),
       ];
-      for (const answer of await Promise.all(wrong)) {
-        expect(answer).toMatchObject({ status: 429, body: { code: "rate_limited" } });
-        expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      for (const response of await Promise.all(wrong)) {
+        expect(response).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+        expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
       }
       const reflection = rpcClient(ServerReflection, "gRPC", {
         url: server.url,

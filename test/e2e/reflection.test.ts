@@ -18,11 +18,13 @@ type Question =
     };
 
 /** Both versions use the same messages under different names. */
-interface Answer {
+interface ReflectionResponse {
   readonly case: string | undefined;
   readonly value?: unknown;
 }
-type Ask = (questions: AsyncIterable<{ messageRequest: Question }>) => AsyncIterable<{ messageResponse: Answer }>;
+type Ask = (
+  questions: AsyncIterable<{ messageRequest: Question }>,
+) => AsyncIterable<{ messageResponse: ReflectionResponse }>;
 
 const versions: readonly [string, Ask][] = [
   ["v1", (questions) => rpcClient(ServerReflection, "gRPC").serverReflectionInfo(questions)],
@@ -31,34 +33,37 @@ const versions: readonly [string, Ask][] = [
 
 describe.each(versions)("reflection %s", (_, askAll) => {
   /** Sends all requests in one stream, without a key, and returns the responses in order. */
-  const ask = async (...questions: readonly Question[]): Promise<Answer[]> => {
-    const answers: Answer[] = [];
+  const ask = async (...questions: readonly Question[]): Promise<ReflectionResponse[]> => {
+    const responses: ReflectionResponse[] = [];
     const stream = askAll(
       (async function* () {
         for (const messageRequest of questions) yield { messageRequest };
       })(),
     );
-    for await (const { messageResponse } of stream) answers.push(messageResponse);
-    return answers;
+    for await (const { messageResponse } of stream) responses.push(messageResponse);
+    return responses;
   };
-  const filesIn = (answer: Answer | undefined): FileDescriptorProto[] => {
-    if (answer?.case !== "fileDescriptorResponse") throw new Error(`the answer is ${answer?.case}`);
-    const bytes: unknown = Reflect.get(Object(answer.value), "fileDescriptorProto");
+  const filesIn = (response: ReflectionResponse | undefined): FileDescriptorProto[] => {
+    if (response?.case !== "fileDescriptorResponse") throw new Error(`the response is ${response?.case}`);
+    const bytes: unknown = Reflect.get(Object(response.value), "fileDescriptorProto");
     return Array.isArray(bytes) ? bytes.map((file) => fromBinary(FileDescriptorProtoSchema, file)) : [];
   };
 
   it("lists every service", async () => {
-    const [answer] = await ask({ case: "listServices", value: "" });
+    const [response] = await ask({ case: "listServices", value: "" });
     const names = ["TokenService", "TokenizeService", "ApplicationService", "LogService", "TransactionService"];
     const service = names.map((name) => expect.objectContaining({ name: `cloakroom.v1.${name}` }));
-    expect(answer).toMatchObject({ case: "listServicesResponse", value: { service: expect.arrayContaining(service) } });
+    expect(response).toMatchObject({
+      case: "listServicesResponse",
+      value: { service: expect.arrayContaining(service) },
+    });
   });
 
   it("lists health, and itself in both versions", async () => {
-    const [answer] = await ask({ case: "listServices", value: "" });
+    const [response] = await ask({ case: "listServices", value: "" });
     const names = ["health.v1.Health", "reflection.v1.ServerReflection", "reflection.v1alpha.ServerReflection"];
     const service = names.map((name) => expect.objectContaining({ name: `grpc.${name}` }));
-    expect(answer).toMatchObject({ value: { service: expect.arrayContaining(service) } });
+    expect(response).toMatchObject({ value: { service: expect.arrayContaining(service) } });
   });
 
   it.each([
@@ -70,8 +75,8 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     ["google.rpc.BadRequest.FieldViolation", "description"],
     ["google.rpc.RetryInfo", "retry_delay"],
   ])("finds %s, with %s", async (value, part) => {
-    const [answer] = await ask({ case: "fileContainingSymbol", value });
-    expect(JSON.stringify(filesIn(answer).map((file) => toJson(FileDescriptorProtoSchema, file)))).toContain(
+    const [response] = await ask({ case: "fileContainingSymbol", value });
+    expect(JSON.stringify(filesIn(response).map((file) => toJson(FileDescriptorProtoSchema, file)))).toContain(
       `"${part}"`,
     );
   });
@@ -82,8 +87,8 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     "cloakroom.v1.Token",
     "cloakroom.v1.CreateTokenRequest",
   ])("finds the file of %s", async (value) => {
-    const [answer] = await ask({ case: "fileContainingSymbol", value });
-    expect(filesIn(answer).map(({ name }) => name)).toContain("cloakroom/v1/tokens.proto");
+    const [response] = await ask({ case: "fileContainingSymbol", value });
+    expect(filesIn(response).map(({ name }) => name)).toContain("cloakroom/v1/tokens.proto");
   });
 
   it("returns everything that is needed to call a method without having its protos", async () => {
@@ -91,8 +96,8 @@ describe.each(versions)("reflection %s", (_, askAll) => {
     const wanted = ["cloakroom/v1/tokens.proto"];
     for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
       if (known.has(name)) continue;
-      const [answer] = await ask({ case: "fileByFilename", value: name });
-      for (const file of filesIn(answer)) {
+      const [response] = await ask({ case: "fileByFilename", value: name });
+      for (const file of filesIn(response)) {
         known.set(file.name, file);
         wanted.push(...file.dependency);
       }

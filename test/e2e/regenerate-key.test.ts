@@ -73,9 +73,9 @@ describe("regenerating the key of an application", () => {
 
   it("leaves exactly one key, known to some caller, after any number of concurrent calls", async () => {
     const { id } = await tenant.application({ type: "private", permissions: ["token:create"] });
-    const answers = await Promise.all(Array.from({ length: 24 }, () => regenerate(id)));
-    const served = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status }) => status !== 200);
+    const responses = await Promise.all(Array.from({ length: 24 }, () => regenerate(id)));
+    const served = responses.filter(({ status }) => status === 200);
+    const refused = responses.filter(({ status }) => status !== 200);
     expect(served.length).toBeGreaterThan(0);
     for (const { status, body } of refused) expect([status, body.code]).toEqual([409, "conflict"]);
     const { keys } = (await tenant.manage("GET", `/applications/${id}`)).body;
@@ -88,13 +88,13 @@ describe("regenerating the key of an application", () => {
     const { id, key } = await tenant.application({ type: "private", permissions: ["token:create"] });
     const keyPath = `/applications/${id}/keys`;
     const [{ id: first }] = (await tenant.manage("GET", `/applications/${id}`)).body.keys;
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...Array.from({ length: 6 }, () => regenerate(id)),
       ...Array.from({ length: 6 }, () => tenant.manage("POST", keyPath)),
       tenant.manage("DELETE", `${keyPath}/${first}`),
     ]);
-    for (const { status } of answers) expect([200, 201, 204, 404, 409, 422]).toContain(status);
-    const told = [key, ...answers.flatMap(({ body }) => body?.key ?? [])];
+    for (const { status } of responses) expect([200, 201, 204, 404, 409, 422]).toContain(status);
+    const told = [key, ...responses.flatMap(({ body }) => body?.key ?? [])];
     const working = (await Promise.all(told.map(works))).filter(Boolean).length;
     expect((await tenant.manage("GET", `/applications/${id}`)).body.keys).toHaveLength(working);
   });

@@ -56,11 +56,11 @@ describe("two replicas on one database", () => {
     const { key } = await tenant.backEnd();
     for (let round = 0; round < 5; round += 1) {
       const body = { headers: { "BT-IDEMPOTENCY-KEY": `round ${round}` }, body: { type: "token", data: "x" } };
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [...clientsOf(key), ...clientsOf(key)].map((client) => client("POST", "/tokens", body)),
       );
-      for (const { status } of answers) expect([201, 409]).toContain(status);
-      const ids = answers.flatMap(({ status, body: { id } }) => (status === 201 ? [id] : []));
+      for (const { status } of responses) expect([201, 409]).toContain(status);
+      const ids = responses.flatMap(({ status, body: { id } }) => (status === 201 ? [id] : []));
       expect(new Set(ids).size).toBe(1);
     }
   });
@@ -69,10 +69,10 @@ describe("two replicas on one database", () => {
     const { key } = await tenant.backEnd();
     const body = { type: "token", data: "the same value", deduplicate_token: true };
     const clients = Array.from({ length: 100 }, () => clientsOf(key)).flat();
-    const answers = await Promise.all(clients.map((client) => client("POST", "/tokens", { body })));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    expect(new Set(answers.map(({ body: { id } }) => id)).size).toBe(1);
-    expect(answers.filter(({ body: { _extras } }) => !_extras.deduplicated)).toHaveLength(1);
+    const responses = await Promise.all(clients.map((client) => client("POST", "/tokens", { body })));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(responses.map(({ body: { id } }) => id)).size).toBe(1);
+    expect(responses.filter(({ body: { _extras } }) => !_extras.deduplicated)).toHaveLength(1);
   });
 
   it("both reject the keys of a tenant once one of them has deleted it", async () => {
@@ -93,16 +93,16 @@ describe("two replicas on one database", () => {
     const other = await tenant.backEnd();
     let isDeleted = false;
     let isOver = false;
-    const answers: { afterDelete: boolean; status: number }[] = [];
+    const responses: { afterDelete: boolean; status: number }[] = [];
     const bystanders: number[] = [];
     const load = async (client: RestClient, isDoomed: boolean) => {
       while (!isOver) {
         const afterDelete = isDeleted;
-        const write = answers.length % 2 === 0;
+        const write = responses.length % 2 === 0;
         const { status } = write
           ? await client("POST", "/tokens", { body: { type: "token", data: "x" } })
           : await client("GET", "/tokens/none");
-        if (isDoomed) answers.push({ afterDelete, status });
+        if (isDoomed) responses.push({ afterDelete, status });
         else bystanders.push(status);
       }
     };
@@ -111,15 +111,15 @@ describe("two replicas on one database", () => {
       ...clientsOf(other.key).map((client) => load(client, false)),
     ];
     // Both have the key in their caches now, and use it.
-    await expect.poll(() => answers.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(() => responses.length, { timeout: 20_000 }).toBeGreaterThan(100);
     const deleted = await tenant.manage("DELETE", `/applications/${backEnd.id}/keys/${doomed.id}`);
     isDeleted = true;
     expect(deleted.status).toBe(204);
-    const sentAfter = () => answers.filter(({ afterDelete }) => afterDelete);
+    const sentAfter = () => responses.filter(({ afterDelete }) => afterDelete);
     await expect.poll(() => sentAfter().length, { timeout: 20_000 }).toBeGreaterThan(20);
     isOver = true;
     await Promise.all(running);
-    const before = answers.filter(({ afterDelete }) => !afterDelete).map(({ status }) => status);
+    const before = responses.filter(({ afterDelete }) => !afterDelete).map(({ status }) => status);
     const after = sentAfter().map(({ status }) => status);
     expect(new Set(before.slice(0, 50))).toEqual(new Set([201, 404]));
     expect(new Set(after)).toEqual(new Set([401]));

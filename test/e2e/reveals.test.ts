@@ -49,12 +49,12 @@ describe("a value in the clear", () => {
 
   it("stays masked in all other reads of the same person", async () => {
     const browser = await person("ADMIN");
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       browser.call("TokenService/GetToken", { id: tokenId }, REASON),
       browser.call("TokenService/ListTokensByCursor", {}, REASON),
       browser.call("TokenService/SearchTokensByCursor", { query: "type:card" }, REASON),
     ]);
-    expect(JSON.stringify(answers.map(({ body }) => body))).not.toContain(NUMBER);
+    expect(JSON.stringify(responses.map(({ body }) => body))).not.toContain(NUMBER);
   });
 
   it("is refused without a reason, without a second factor, and to other roles", async () => {

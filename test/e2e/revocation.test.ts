@@ -143,7 +143,7 @@ describe("a permission that is revoked", () => {
   ])("under load serves no request that is sent after %s", async (_, take, refusedWith) => {
     const client = await holder();
     const keyId = await keyOf(client.id);
-    let answeredAt = Number.POSITIVE_INFINITY;
+    let respondedAt = Number.POSITIVE_INFINITY;
     const seen: { readonly sentAfter: boolean; readonly status: number }[] = [];
     const served = () => seen.filter(({ status }) => status < 300).length;
     const worker = async (offset: number) => {
@@ -153,14 +153,14 @@ describe("a permission that is revoked", () => {
         const use = uses(client)[turn % 3];
         if (!use) throw new Error("there is nothing to use");
         const { status } = await use();
-        seen.push({ sentAfter: sentAt > answeredAt, status });
-        if (sentAt > answeredAt) sentAfter += 1;
+        seen.push({ sentAfter: sentAt > respondedAt, status });
+        if (sentAt > respondedAt) sentAfter += 1;
       }
     };
     const workers = Array.from({ length: 12 }, (_, offset) => worker(offset));
     await expect.poll(served, { timeout: 10_000 }).toBeGreaterThan(20);
     expect((await take(client.id, keyId)).status).toBeLessThan(300);
-    answeredAt = performance.now();
+    respondedAt = performance.now();
     await Promise.all(workers);
     const after = seen.filter(({ sentAfter }) => sentAfter);
     const before = seen.filter(({ sentAfter }) => !sentAfter);

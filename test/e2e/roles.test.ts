@@ -70,7 +70,7 @@ describe("each operation", () => {
     }
   });
 
-  it.each(ROLES)("that is allowed for %s is in the answer of WhoAmI", async (role) => {
+  it.each(ROLES)("that is allowed for %s is in the response of WhoAmI", async (role) => {
     const { body } = await as(role).call("SignInService/WhoAmI");
     expect(body.operations).toEqual(operationsOf(role, SERVICES));
   });

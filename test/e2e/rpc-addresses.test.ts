@@ -17,7 +17,7 @@ describe.each(TYPES)("a call as %s is served whatever its authority says", (type
     key = client.key;
   });
 
-  async function answerTo(request: string): Promise<string> {
+  async function responseTo(request: string): Promise<string> {
     const socket = connect(Number(new URL(inject("serverUrl")).port), "127.0.0.1");
     socket.setEncoding("latin1").write(request);
     let said = "";
@@ -31,6 +31,6 @@ describe.each(TYPES)("a call as %s is served whatever its authority says", (type
     ["an empty Host", `POST ${PATH} HTTP/1.1`, "host:\r\n"],
   ])("%s", async (_, start, host) => {
     const headers = `bt-api-key: ${key}\r\nconnection: close\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}`;
-    expect(await answerTo(`${start}\r\n${host}${headers}\r\n\r\n${body}`)).toContain(`{"id":"${id}"`);
+    expect(await responseTo(`${start}\r\n${host}${headers}\r\n\r\n${body}`)).toContain(`{"id":"${id}"`);
   });
 });

@@ -55,11 +55,11 @@ describe("a call of a method that does not exist", () => {
 
   it.each(MISSING)("is unimplemented over gRPC: %s", async (method) => {
     for (const type of ["application/grpc", "application/grpc+proto", "application/grpc+json"]) {
-      const answer = await send(method, encodeEnvelope(0, Buffer.alloc(0)), {
+      const response = await send(method, encodeEnvelope(0, Buffer.alloc(0)), {
         "content-type": type,
         te: "trailers",
       });
-      const { headers, trailers, body } = answer;
+      const { headers, trailers, body } = response;
       expect(headers).toMatchObject({ ":status": 200, "content-type": type });
       expect(trailers).toMatchObject({ "grpc-status": "12" });
       expect(decodeURIComponent(String(trailers["grpc-message"]))).toBe("There is no such method.");
@@ -83,9 +83,9 @@ describe("a call of a method that does not exist", () => {
       { "content-type": "application/proto" },
       { "content-type": "application/json", "connect-protocol-version": "1" },
     ]) {
-      const answer = await send(method, "", headers);
-      expect(answer.headers[":status"]).toBe(501);
-      expect(JSON.parse(answer.body.toString())).toMatchObject({ code: "unimplemented" });
+      const response = await send(method, "", headers);
+      expect(response.headers[":status"]).toBe(501);
+      expect(JSON.parse(response.body.toString())).toMatchObject({ code: "unimplemented" });
     }
   });
 });
@@ -111,10 +111,10 @@ describe("a call whose deadline has already passed", () => {
     ["Connect, with a charset", "application/json; charset=utf-8", { "connect-timeout-ms": "0" }, json],
   ])("creates nothing: %s", async (_, type, headers, body) => {
     const all = { "content-type": type, "bt-api-key": backEnd.key, ...headers };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => send("TokenService/CreateToken", body, all)));
-    for (const answer of answers) {
-      const decoded = type.endsWith("text") ? Buffer.from(answer.body.toString(), "base64") : answer.body;
-      const told = JSON.stringify([answer.headers, answer.trailers, decoded.toString("latin1")]);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => send("TokenService/CreateToken", body, all)));
+    for (const response of responses) {
+      const decoded = type.endsWith("text") ? Buffer.from(response.body.toString(), "base64") : response.body;
+      const told = JSON.stringify([response.headers, response.trailers, decoded.toString("latin1")]);
       expect(told).toMatch(/"grpc-status":"4"|grpc-status: 4|deadline_exceeded/);
     }
     const { body: found } = await backEnd("GET", "/tokens?metadata.late=yes");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Answer, RestClient } from "../support/rest.js";
+import type { RestClient, RestResponse } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 interface Known {
@@ -16,7 +16,7 @@ interface Known {
   modifiedAt: string | undefined;
 }
 
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: { id: string }) => id);
+const idsOf = ({ body }: RestResponse): string[] => body.data.map(({ id }: { id: string }) => id);
 
 let tenant: TestTenant;
 let backEnd: RestClient & { readonly id: string };
@@ -60,10 +60,10 @@ beforeAll(async () => {
 const search = (query: string | null, more: object = {}, client: RestClient = backEnd) =>
   client("POST", "/tokens/search", { body: { query, size: 100, ...more } });
 const numbersOf = async (query: string, client?: RestClient) => {
-  const answer = await search(query, {}, client);
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  expect(answer.body.pagination.total_items).toBe(answer.body.data.length);
-  const ids = idsOf(answer);
+  const response = await search(query, {}, client);
+  expect(response.status, JSON.stringify(response.body)).toBe(200);
+  expect(response.body.pagination.total_items).toBe(response.body.data.length);
+  const ids = idsOf(response);
   expect(ids.toSorted((a, b) => tokens.findIndex((t) => t.id === b) - tokens.findIndex((t) => t.id === a))).toEqual(
     ids,
   );
@@ -213,9 +213,9 @@ describe("a search", () => {
     const short = tree.filter(({ text }) => text.length <= 200);
     await fc.assert(
       fc.asyncProperty(short, async ({ text, fits }) => {
-        const answer = await search(text);
-        if (answer.status === 400) expect(answer.body.errors.query[0]).toMatch(/multiplied out/);
-        else expect(idsOf(answer).toReversed(), text).toEqual(tokens.filter(fits).map(({ id }) => id));
+        const response = await search(text);
+        if (response.status === 400) expect(response.body.errors.query[0]).toMatch(/multiplied out/);
+        else expect(idsOf(response).toReversed(), text).toEqual(tokens.filter(fits).map(({ id }) => id));
       }),
       { numRuns: 150 },
     );

@@ -74,9 +74,9 @@ describe("sessions", () => {
 
   it("are authorized once, even if many try concurrently", async () => {
     const { session_key, nonce } = await open();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => authorize(nonce, READ)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(answers.filter(({ status, body }) => status === 409 && body.code === "conflict")).toHaveLength(19);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => authorize(nonce, READ)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(responses.filter(({ status, body }) => status === 409 && body.code === "conflict")).toHaveLength(19);
     expect(await authorize(nonce, { permissions: ["token:delete"] })).toMatchObject({ status: 409 });
     expect(await read(session_key)).toMatchObject({ status: 200 });
     expect(await page("DELETE", `/tokens/${token}`, { key: session_key })).toMatchObject({ status: 403 });

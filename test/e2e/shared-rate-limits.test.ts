@@ -45,13 +45,13 @@ describe("two replicas that share their counters in Redis", () => {
     const statuses: number[] = [];
     for (let round = 0; round < count; round += 1) {
       const client = restClient(replicas[round % 2]?.url ?? "");
-      const answer = await client("POST", "/tokens/search", { headers: { "X-Forwarded-For": address } });
-      statuses.push(answer.status);
+      const response = await client("POST", "/tokens/search", { headers: { "X-Forwarded-For": address } });
+      statuses.push(response.status);
     }
     return statuses;
   };
   /**
-   * How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow answer counts as
+   * How often each has said that Redis is away, and not yet that it is back: on a busy machine a slow response counts as
    * none.
    */
   const missed = () =>
@@ -106,7 +106,7 @@ describe("two replicas that share their counters in Redis", () => {
     for (const replica of replicas) expect(replica.said()).not.toContain(PASSWORD);
   });
 
-  it("do not wait for a Redis that does not answer", async () => {
+  it("do not wait for a Redis that does not respond", async () => {
     const statuses = await redis.paused(() => search("203.0.113.4", 10));
     expect(served(statuses)).toBe(10);
   });

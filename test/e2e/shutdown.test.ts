@@ -160,8 +160,8 @@ describe("a server that is asked to stop", () => {
     const again = await startServerProcess({ DATA_DIR: server.environment.CLOAKROOM_DATA_DIR ?? "" });
     try {
       for (const [index, { body }] of made.entries()) {
-        const answer = await fetch(`${again.url}/tokens/${body.id}`, { headers: { "BT-API-KEY": backEnd.key } });
-        expect(await answer.json()).toMatchObject({ id: body.id, data: index });
+        const response = await fetch(`${again.url}/tokens/${body.id}`, { headers: { "BT-API-KEY": backEnd.key } });
+        expect(await response.json()).toMatchObject({ id: body.id, data: index });
       }
       expect(again.said()).not.toContain("Welcome");
     } finally {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Role } from "../../src/access/role.js";
 import { newMember } from "../support/member.js";
-import type { Answer } from "../support/rest.js";
+import type { RestResponse } from "../support/rest.js";
 import { type ServerProcess, startServerProcess } from "../support/server.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 import { nextSignInLink, operatorLink, signedIn, signInLinks, TestBrowser } from "../support/test-browser.js";
@@ -91,9 +91,14 @@ describe("a mailed link", () => {
     const email = await member();
     const browser = new TestBrowser();
     const unknown = `unknown-${tenant.id.slice(-12)}@example.com`;
-    const answers: Answer[] = [];
-    for (const asked of [unknown, email]) answers.push(await browser.call(ASK, { email: asked, tenantId: tenant.id }));
-    const [first, second] = answers.map(({ status, body, headers }) => ({ status, body, names: [...headers.keys()] }));
+    const responses: RestResponse[] = [];
+    for (const asked of [unknown, email])
+      responses.push(await browser.call(ASK, { email: asked, tenantId: tenant.id }));
+    const [first, second] = responses.map(({ status, body, headers }) => ({
+      status,
+      body,
+      names: [...headers.keys()],
+    }));
     expect(first).toEqual(second);
     const elsewhere = await browser.call(ASK, { email, tenantId: "01900000-0000-7000-8000-000000000000" });
     expect(elsewhere).toMatchObject({ status: 200, body: {} });
@@ -264,7 +269,7 @@ describe("on a server of its own", () => {
   it("links are limited by address and by network, without a sign of it", async () => {
     const ask = (email: string, from: string) =>
       new TestBrowser(server.url).call(ASK, { email, tenantId: own.id }, { headers: { "X-Forwarded-For": from } });
-    const asked: Answer[] = [];
+    const asked: RestResponse[] = [];
     for (let time = 1; time <= 7; time += 1) asked.push(await ask("owner@example.com", `203.0.113.${time}`));
     expect(asked.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 200));
     expect(asked.map(({ headers }) => headers.getSetCookie().length)).toEqual(Array.from({ length: 7 }, () => 1));

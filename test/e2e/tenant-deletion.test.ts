@@ -99,12 +99,12 @@ describe("a deleted tenant", () => {
     const tenant = await newTenant();
     const backEnd = await tenant.backEnd();
     const write = () => backEnd("POST", "/tokens", { body: { type: "token", data: "x" } });
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       ...Array.from({ length: 20 }, write),
       ...Array.from({ length: 4 }, () => tenant.manage("DELETE", "/tenants/self")),
       ...Array.from({ length: 20 }, write),
     ]);
-    const statuses = answers.map(({ status }) => status);
+    const statuses = responses.map(({ status }) => status);
     expect(statuses.filter((status) => status === 204)).toHaveLength(1);
     // A second concurrent request finds no tenant any more.
     for (const status of statuses) expect([201, 204, 401, 404]).toContain(status);

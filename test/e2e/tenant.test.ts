@@ -81,10 +81,10 @@ describe("the tenant", () => {
       { reveal_to_people: "true" },
     ];
     for (let round = 0; round < 4; round += 1) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         settings.map((change) => own.manage("PUT", "/tenants/self", { body: { name: "Own", settings: change } })),
       );
-      expect(answers.map(({ status }) => status)).toEqual(settings.map(() => 200));
+      expect(responses.map(({ status }) => status)).toEqual(settings.map(() => 200));
       expect((await own.manage("GET", "/tenants/self")).body.settings).toEqual(Object.assign({}, ...settings));
       const off = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, "false"]));
       const headers = { "X-Cloakroom-Reason": "the next round" };
@@ -116,12 +116,12 @@ describe("the tenant", () => {
   it("keeps every one of several concurrent changes", async () => {
     await put({ name: "Calm", settings: DEFAULTS });
     const settings = Object.keys(DEFAULTS);
-    const answers = await Promise.all(settings.map((name) => put({ name: "Raced", settings: { [name]: "true" } })));
-    const served = settings.filter((_, index) => answers[index]?.status === 200);
+    const responses = await Promise.all(settings.map((name) => put({ name: "Raced", settings: { [name]: "true" } })));
+    const served = settings.filter((_, index) => responses[index]?.status === 200);
     expect(served.length).toBeGreaterThan(0);
     const { body } = await tenant.manage("GET", "/tenants/self");
     for (const [index, name] of settings.entries()) {
-      const status = answers[index]?.status;
+      const status = responses[index]?.status;
       expect([200, 409]).toContain(status);
       expect(body.settings[name]).toBe(status === 200 ? "true" : "false");
     }

@@ -113,7 +113,7 @@ describe("bad input", () => {
     expect((await authenticate(id, { authentication_category: "gift" })).status).toBe(400);
   });
 
-  it("answers 404 for an unknown session, and for another tenant's", async () => {
+  it("returns 404 for an unknown session, and for another tenant's", async () => {
     const unknown = "d2cbc1b4-5c3a-45a3-9ee2-392a1c475ab4";
     for (const path of [`/3ds/sessions/${unknown}`, `/3ds/sessions/${unknown}/challenge-result`]) {
       expect((await client("GET", path)).status).toBe(404);

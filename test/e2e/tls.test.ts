@@ -146,7 +146,7 @@ describe("under TLS", () => {
     expect(failure).not.toBe("connected");
   });
 
-  it("clear text gets no answer, and the next client is served", async () => {
+  it("clear text gets no response, and the next client is served", async () => {
     const clear = fetch(server.url.replace("https:", "http:")).then(
       () => "answered",
       () => "refused",

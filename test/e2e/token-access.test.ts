@@ -31,7 +31,7 @@ describe("an access rule", () => {
     ["reveal", data, masked],
     ["mask", masked, masked],
     ["redact", undefined, undefined],
-  ])("%s", async (transform, shown, answered) => {
+  ])("%s", async (transform, shown, response) => {
     const holder = await holderOf(rule("/pci/", transform, "token:read", "token:create", "token:update"));
     const id = await cardIn("/pci/high/");
     const read = await holder("GET", `/tokens/${id}`);
@@ -39,16 +39,16 @@ describe("an access rule", () => {
     expect(read.body.data).toEqual(shown);
     const created = await holder("POST", "/tokens", { body: { type: "card", data, containers: ["/pci/"] } });
     expect(created.status).toBe(201);
-    expect(created.body.data).toEqual(answered);
+    expect(created.body.data).toEqual(response);
     const body = { metadata: { patched: "yes" } };
     const headers = { "Content-Type": "application/merge-patch+json" };
     const patched = await holder("PATCH", `/tokens/${id}`, { headers, body });
     expect(patched.status).toBe(200);
-    expect(patched.body.data).toEqual(answered);
+    expect(patched.body.data).toEqual(response);
     const item = { type: "card", data, containers: ["/pci/"] };
     const tokenized = await holder("POST", "/tokenize", { body: [item] });
     expect(tokenized.status).toBe(200);
-    expect(tokenized.body[0].data).toEqual(answered);
+    expect(tokenized.body[0].data).toEqual(response);
     expect(JSON.stringify([created.body, patched.body, tokenized.body])).not.toContain(data.number);
     for (const { body } of [read, created]) {
       expect(body).toMatchObject({ type: "card", fingerprint_expression: "{{ data.number }}" });

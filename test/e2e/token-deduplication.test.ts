@@ -28,10 +28,10 @@ describe("deduplication", () => {
 
   it("creates one token from 200 concurrent requests", async () => {
     const before = await countOf("token");
-    const answers = await Promise.all(Array.from({ length: 200 }, () => create({ deduplicate_token: true })));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
-    expect(answers.filter(({ body }) => !body._extras.deduplicated)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => create({ deduplicate_token: true })));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(responses.map(({ body }) => body.id)).size).toBe(1);
+    expect(responses.filter(({ body }) => !body._extras.deduplicated)).toHaveLength(1);
     expect(await countOf("token")).toBe(before + 1);
   });
 
@@ -135,9 +135,9 @@ describe("deduplication", () => {
     const first = await create({ deduplicate_token: true, metadata: { first: "1" } });
     const second = await create({ deduplicate_token: true, data: `${value} other` });
     const unchanged = await backEnd("GET", `/tokens/${second.body.id}`);
-    const answer = await patch(second.body.id, { data: value, metadata: { lost: "1" } });
-    expect(answer).toMatchObject({ status: 200, body: { id: first.body.id, metadata: { first: "1" } } });
-    expect(answer.body).not.toHaveProperty("data");
+    const response = await patch(second.body.id, { data: value, metadata: { lost: "1" } });
+    expect(response).toMatchObject({ status: 200, body: { id: first.body.id, metadata: { first: "1" } } });
+    expect(response.body).not.toHaveProperty("data");
     expect((await backEnd("GET", `/tokens/${second.body.id}`)).body).toEqual(unchanged.body);
     expect(await patch(first.body.id, { data: value, metadata: { own: "1" } })).toMatchObject({
       body: { id: first.body.id, metadata: { first: "1", own: "1" } },
@@ -153,9 +153,9 @@ describe("deduplication", () => {
     const patched = await patch(other.body.id, { data });
     const body = [{ type: "card", data, deduplicate_token: true }];
     const [tokenized] = (await backEnd("POST", "/tokenize", { body })).body;
-    for (const answer of [second.body, patched.body, tokenized]) {
-      expect(answer.id).toBe(first.body.id);
-      expect(answer.data).toEqual(masked);
+    for (const response of [second.body, patched.body, tokenized]) {
+      expect(response.id).toBe(first.body.id);
+      expect(response.data).toEqual(masked);
     }
     expect((await backEnd("GET", `/tokens/${first.body.id}`)).body.data).toEqual(data);
   });

@@ -116,16 +116,16 @@ describe("a body with any value in any field", () => {
     await fc.assert(
       fc.asyncProperty(FIELDS[field] ?? fc.constant(null), async (value) => {
         const before = await stored.counts(tenant.id);
-        const answer = await backEnd("POST", "/tokens", { body: { ...RIGHT, [field]: value } });
+        const response = await backEnd("POST", "/tokens", { body: { ...RIGHT, [field]: value } });
         const after = await stored.counts(tenant.id);
-        if (answer.status === 201) {
-          expect(after.tokens).toBe(before.tokens + (answer.body._extras.deduplicated ? 0 : 1));
-          const read = await clerk("GET", `/tokens/${encodeURIComponent(answer.body.id)}`);
+        if (response.status === 201) {
+          expect(after.tokens).toBe(before.tokens + (response.body._extras.deduplicated ? 0 : 1));
+          const read = await clerk("GET", `/tokens/${encodeURIComponent(response.body.id)}`);
           expect(read.status).toBe(200);
-          const { _extras, ...made } = answer.body;
+          const { _extras, ...made } = response.body;
           expect(read.body).toEqual(made);
         } else {
-          expectRefusal(answer);
+          expectRefusal(response);
           expect(total(after)).toEqual(total(before));
         }
       }),
@@ -141,12 +141,12 @@ describe("a body with any value in any field", () => {
         fc.asyncProperty(FIELDS[field] ?? fc.constant(null), async (value) => {
           const before = await clerk("GET", `/tokens/${id}`);
           const body = { [field]: value, ...(field === "metadata" ? {} : { metadata: { patched: "yes" } }) };
-          const answer = await backEnd("PATCH", `/tokens/${id}`, { headers: MERGE_PATCH, body });
+          const response = await backEnd("PATCH", `/tokens/${id}`, { headers: MERGE_PATCH, body });
           const after = await clerk("GET", `/tokens/${id}`);
-          if (answer.status !== 200) expectRefusal(answer);
+          if (response.status !== 200) expectRefusal(response);
           // A patch that would duplicate another token returns that one.
-          const isPatched = answer.status === 200 && answer.body.id === id;
-          expect(after.body).toEqual(isPatched ? answer.body : before.body);
+          const isPatched = response.status === 200 && response.body.id === id;
+          expect(after.body).toEqual(isPatched ? response.body : before.body);
         }),
         settings,
       );
@@ -159,9 +159,9 @@ describe("a body with any value in any field", () => {
     await fc.assert(
       fc.asyncProperty(body, async (value) => {
         const before = await stored.counts(tenant.id);
-        const answer = await backEnd("POST", "/tokenize", { body: value });
-        if (answer.status === 200) return;
-        expectRefusal(answer);
+        const response = await backEnd("POST", "/tokenize", { body: value });
+        if (response.status === 200) return;
+        expectRefusal(response);
         expect(total(await stored.counts(tenant.id))).toEqual(total(before));
       }),
       { numRuns: 150, endOnFailure: true },

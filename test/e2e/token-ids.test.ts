@@ -66,9 +66,9 @@ describe("the id of a token", () => {
   });
 
   it("goes to one of several concurrent requests for it", async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => create("wanted-by-all", index)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array<number>(19).fill(409)]);
-    const winner = answers.findIndex(({ status }) => status === 201);
+    const responses = await Promise.all(Array.from({ length: 20 }, (_, index) => create("wanted-by-all", index)));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, ...Array<number>(19).fill(409)]);
+    const winner = responses.findIndex(({ status }) => status === 201);
     expect(await backEnd("GET", "/tokens/wanted-by-all")).toMatchObject({ body: { data: winner } });
   });
 

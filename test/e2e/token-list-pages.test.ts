@@ -108,9 +108,9 @@ describe("pages of tokens", () => {
     const name = `${NAMES[(number >> 2) % NAMES.length]}-${number}`;
     const data = isCard ? { number: "4242424242424242", expiration_month: 1, expiration_year: 2040, cvc: "123" } : "x";
     const body = { type: isCard ? "card" : "token", data, containers, metadata, ...(number % 4 ? {} : { id: name }) };
-    const answer = await backEnd("POST", "/tokens", { body });
-    expect(answer.status).toBe(201);
-    return answer.body;
+    const response = await backEnd("POST", "/tokens", { body });
+    expect(response.status).toBe(201);
+    return response.body;
   }
 
   async function caller(name: string, sees: Caller["sees"], ...containers: readonly string[]): Promise<Caller> {

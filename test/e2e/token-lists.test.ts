@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Answer, RestClient } from "../support/rest.js";
+import type { RestClient, RestResponse } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: { id: string }) => id);
+const idsOf = ({ body }: RestResponse): string[] => body.data.map(({ id }: { id: string }) => id);
 
 describe("lists and searches of tokens", () => {
   let tenant: TestTenant;
@@ -41,10 +41,10 @@ describe("lists and searches of tokens", () => {
     expect(idsOf(await list("size=100"))).toEqual([card, ...whales]);
     const pages = [1, 2, 3, 4].map((page) => list(`page=${page}&size=2`));
     const [first, second, third, past] = await Promise.all(pages);
-    expect([first, second, third, past].map((answer) => answer?.body.pagination)).toEqual(
+    expect([first, second, third, past].map((response) => response?.body.pagination)).toEqual(
       [1, 2, 3, 4].map((page_number) => ({ total_items: 6, page_number, page_size: 2, total_pages: 3 })),
     );
-    expect([first, second, third].flatMap((answer) => (answer ? idsOf(answer) : []))).toEqual([card, ...whales]);
+    expect([first, second, third].flatMap((response) => (response ? idsOf(response) : []))).toEqual([card, ...whales]);
     expect(past?.body.data).toEqual([]);
     expect((await list("")).body.pagination).toMatchObject({ page_number: 1, page_size: 20 });
   });
@@ -67,16 +67,16 @@ describe("lists and searches of tokens", () => {
     ["no match for a metadata key that no token has", "metadata.constructor=x", []],
   ])("support %s", async (_, query, numbers) => {
     const wanted = whales.filter((_id, index) => numbers.includes(4 - index));
-    const answer = await list(query);
-    expect(idsOf(answer)).toEqual(wanted);
-    expect(answer.body.pagination.total_items).toBe(wanted.length);
+    const response = await list(query);
+    expect(idsOf(response)).toEqual(wanted);
+    expect(response.body.pagination.total_items).toBe(wanted.length);
   });
 
   it("fetch by id, once each, and skip missing ones", async () => {
     const query = `id=${whales[4]}&id=not-there&id=the-card&id=${whales[4]}`;
-    const answer = await list(query);
-    expect(idsOf(answer)).toEqual([card, whales[4]]);
-    expect(answer.body.pagination.total_items).toBe(2);
+    const response = await list(query);
+    expect(idsOf(response)).toEqual([card, whales[4]]);
+    expect(response.body.pagination.total_items).toBe(2);
     expect(idsOf(await list(`${query}&metadata.Group=blue+whales`))).toEqual([whales[4]]);
     for (const name of ["constructor", "__proto__"]) {
       expect((await list(`${query}&metadata.${name}=x`)).body.data).toEqual([]);
@@ -139,10 +139,10 @@ describe("lists and searches of tokens", () => {
     ["a quoted name of metadata", 'metadata."a.b:c":n2', [2]],
   ])("search by %s", async (_, query, numbers) => {
     const wanted = whales.filter((_id, index) => numbers.includes(4 - index));
-    const answer = await search(query);
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer)).toEqual(wanted);
-    expect(answer.body.pagination.total_items).toBe(wanted.length);
+    const response = await search(query);
+    expect(response.status).toBe(200);
+    expect(idsOf(response)).toEqual(wanted);
+    expect(response.body.pagination.total_items).toBe(wanted.length);
   });
 
   it("search by id, and everything without a query", async () => {
@@ -190,10 +190,10 @@ describe("lists and searches of tokens", () => {
     ["metadata.Group=blue+whales", []],
     ["container=/se/", []],
   ])("filter by %s with a cursor", async (query, numbers) => {
-    const answer = await cursorList(query);
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer)).toEqual(whales.filter((_id, index) => numbers.includes(4 - index)));
-    expect(answer.body.pagination).toEqual({ page_size: 20 });
+    const response = await cursorList(query);
+    expect(response.status).toBe(200);
+    expect(idsOf(response)).toEqual(whales.filter((_id, index) => numbers.includes(4 - index)));
+    expect(response.body.pagination).toEqual({ page_size: 20 });
   });
 
   it("filter by fingerprint and by type with a cursor", async () => {
@@ -223,8 +223,8 @@ describe("lists and searches of tokens", () => {
     ["POST", "", { query: "fingerprint:x" }, "query"],
   ])("with a cursor reject %s %s %j", async (verb, query, body, field) => {
     const path = verb === "GET" ? `/v2/tokens?${query}` : "/v2/tokens/search";
-    const answer = await backEnd(verb, path, { body });
-    expect({ status: answer.status, fields: Object.keys(answer.body.errors ?? {}) }).toEqual({
+    const response = await backEnd(verb, path, { body });
+    expect({ status: response.status, fields: Object.keys(response.body.errors ?? {}) }).toEqual({
       status: 400,
       fields: [field],
     });
@@ -277,8 +277,8 @@ describe("lists and searches of tokens", () => {
       cursorList(`container=/sea/&size=2&start=${next.slice(0, -2)}`),
       cursorList("container=/sea/&size=2&start=nonsense"),
     ];
-    for (const answer of await Promise.all(refused)) {
-      expect({ status: answer.status, fields: Object.keys(answer.body.errors ?? {}) }).toEqual({
+    for (const response of await Promise.all(refused)) {
+      expect({ status: response.status, fields: Object.keys(response.body.errors ?? {}) }).toEqual({
         status: 400,
         fields: ["start"],
       });
@@ -299,7 +299,7 @@ describe("lists and searches of tokens", () => {
       Array.from({ length: 60 }, (_, number) => backEnd("POST", "/tokens", { body: body(number) })),
     );
     const gone = made.slice(0, 25);
-    await Promise.all(gone.map((answer) => backEnd("DELETE", `/tokens/${answer.body.id}`)));
+    await Promise.all(gone.map((response) => backEnd("DELETE", `/tokens/${response.body.id}`)));
     expect((await list("metadata.tide=high&size=1")).body.pagination.total_items).toBe(35);
     expect((await list("size=1")).body.pagination.total_items).toBe(41);
     const { body: report } = await tenant.manage("GET", "/tenants/self/reports/usage");

@@ -18,7 +18,7 @@ describe("a patch", () => {
   });
   const make = async (body: object): Promise<string> => {
     const made = await backEnd("POST", "/tokens", { body });
-    if (made.status !== 201) throw new Error(`creating answered ${made.status}: ${JSON.stringify(made.body)}`);
+    if (made.status !== 201) throw new Error(`creating returned ${made.status}: ${JSON.stringify(made.body)}`);
     return made.body.id;
   };
   const patch = (id: string, body: unknown, headers: Record<string, string> = MERGE_PATCH) =>
@@ -148,8 +148,8 @@ describe("a patch", () => {
     "as %s is refused",
     async (type) => {
       const id = await make({ type: "token", data: "x" });
-      const answer = await patch(id, { data: "y" }, { "Content-Type": type });
-      expect(answer).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
+      const response = await patch(id, { data: "y" }, { "Content-Type": type });
+      expect(response).toMatchObject({ status: 415, body: { code: "unsupported_media_type" } });
       expect((await read(id)).data).toBe("x");
     },
   );

@@ -60,7 +60,7 @@ describe("tokenizing", () => {
   });
 
   it.each([
-    ["a single request", (item: unknown) => item, (answer: unknown) => answer],
+    ["a single request", (item: unknown) => item, (response: unknown) => response],
     ["a list", (item: unknown) => ["x", item], ([, token]: unknown[]) => token],
     ["nested", (item: unknown) => ({ a: [{ b: item }] }), ({ a: [{ b }] }: { a: [{ b: unknown }] }) => b],
   ])("a card as %s shows the evaluated mask as data and as mask", async (_, wrap, unwrap) => {
@@ -173,12 +173,12 @@ describe("tokenizing", () => {
     ["a member named value", { value: { value: { type: "card", data: { number: "1" } } } }, "value.value.data.number"],
   ])("stores nothing if there is %s, and names its position", async (_, wrong, field) => {
     const before = await stored.counts(tenant.id);
-    const answer = await backEnd("POST", "/tokenize", { body: { good: ["x", card], wrong } });
+    const response = await backEnd("POST", "/tokenize", { body: { good: ["x", card], wrong } });
     const alone = await backEnd("POST", "/tokenize", { body: wrong });
-    expect([answer.status, alone.status]).toEqual([400, 400]);
+    expect([response.status, alone.status]).toEqual([400, 400]);
     expect(Object.keys(alone.body.errors)).toEqual([field]);
     const path = `wrong${field.startsWith("[") ? "" : "."}${field}`;
-    expect(Object.keys(answer.body.errors)).toEqual([path]);
+    expect(Object.keys(response.body.errors)).toEqual([path]);
     expect(await stored.counts(tenant.id)).toEqual(before);
   });
 
@@ -191,9 +191,9 @@ describe("tokenizing", () => {
       c: { type: "token", id: "free-id", data: 1 },
       d: { type: "token", id: "taken-id", data: 2 },
     };
-    const answer = await backEnd("POST", "/tokenize", { body });
-    expect(answer).toMatchObject({ status: 409, body: { code: "already_exists" } });
-    expect(Object.keys(answer.body.errors)).toEqual(["d.id"]);
+    const response = await backEnd("POST", "/tokenize", { body });
+    expect(response).toMatchObject({ status: 409, body: { code: "already_exists" } });
+    expect(Object.keys(response.body.errors)).toEqual(["d.id"]);
     expect(await stored.counts(tenant.id)).toEqual(before);
     expect(await backEnd("GET", "/tokens/free-id")).toMatchObject({ status: 404 });
   });
@@ -222,9 +222,9 @@ describe("detokenizing", () => {
       year: `{{ ${cardId} | json: '$.expiration_year' }}`,
       kept: ["no reference", 5, null, true, {}, []],
     };
-    const { status, body: answer } = await backEnd("POST", "/detokenize", { body });
+    const { status, body: response } = await backEnd("POST", "/detokenize", { body });
     expect(status).toBe(200);
-    expect(answer).toEqual({
+    expect(response).toEqual({
       whole: { name: "Ada", langs: ["en", "fr"] },
       name: "Ada",
       text: "Dear Ada, your card is 4242.",
@@ -280,9 +280,9 @@ describe("detokenizing", () => {
       rules: [{ priority: 1, container: "/general/", transform: "reveal", permissions: ["token:read"] }],
     });
     expect(await holder("POST", "/detokenize", { body: [`{{ ${id} }}`] })).toMatchObject({ status: 200 });
-    const answer = await holder("POST", "/detokenize", { body: [`{{ ${id} }}`, `{{ ${hidden.body.id} }}`] });
-    expect(answer).toMatchObject({ status: 403, body: { code: "permission_denied" } });
-    expect(JSON.stringify(answer.body)).not.toContain("Ada");
+    const response = await holder("POST", "/detokenize", { body: [`{{ ${id} }}`, `{{ ${hidden.body.id} }}`] });
+    expect(response).toMatchObject({ status: 403, body: { code: "permission_denied" } });
+    expect(JSON.stringify(response.body)).not.toContain("Ada");
   });
 
   it.each([
@@ -297,9 +297,9 @@ describe("detokenizing", () => {
   it("accepts references to 100 tokens at most", async () => {
     const made = await backEnd("POST", "/tokenize", { body: Array.from({ length: 100 }, (_, index) => index) });
     const references = made.body.map((token: string) => `{{ ${token} }}`);
-    const answer = await backEnd("POST", "/detokenize", { body: references });
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    const response = await backEnd("POST", "/detokenize", { body: references });
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual(Array.from({ length: 100 }, (_, index) => index));
     const over = await backEnd("POST", "/detokenize", { body: [...references, `{{ ${id} }}`] });
     expect(over).toMatchObject({ status: 400, body: { errors: { body: [expect.stringContaining("at most 100")] } } });
     // The same token many times is one.

@@ -158,8 +158,8 @@ describe.concurrent("a capture", () => {
 
   it("in parallel happens exactly once", async () => {
     const { id } = (await shop.pay()).body;
-    const answers = await Promise.all(Array.from({ length: 12 }, () => capture(id)));
-    const statuses = answers.map(({ status }) => status).sort();
+    const responses = await Promise.all(Array.from({ length: 12 }, () => capture(id)));
+    const statuses = responses.map(({ status }) => status).sort();
     expect(statuses).toEqual([200, ...Array.from({ length: 11 }, () => 409)]);
     expect(await read(id)).toMatchObject({ status: "capture_succeeded", captured_amount: 1000 });
   });
@@ -274,10 +274,10 @@ describe("an idempotency key", () => {
     const token = await shop.card();
     const body = { amount: 77, currency: "USD", connection_id: shop.connectionId, token, external_identifier: "once" };
     const headers = { "BT-IDEMPOTENCY-KEY": "twenty" };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () => shop.backEnd("POST", "/orchestration/transactions", { body, headers })),
     );
-    for (const { status } of answers) expect([201, 409]).toContain(status);
+    for (const { status } of responses) expect([201, 409]).toContain(status);
     const { body: list } = await shop.backEnd("GET", "/orchestration/transactions?external_identifier=once");
     expect(list.pagination.total_items).toBe(1);
   });

@@ -81,7 +81,7 @@ let powerless: string;
 let token: string;
 const sessions: ClientHttp2Session[] = [];
 const agent = new Agent({ keepAlive: true });
-const answers = { short: new Map<string, Exchange>(), long: new Map<string, Exchange>() };
+const responses = { short: new Map<string, Exchange>(), long: new Map<string, Exchange>() };
 
 beforeAll(async () => {
   server = await startServerProcess({ RATE_LIMITS: "off" });
@@ -91,7 +91,7 @@ beforeAll(async () => {
   const client = await tenant.backEnd();
   const data = { number: "4242424242424242", expiration_month: 12, expiration_year: 2030 };
   token = (await client("POST", "/tokens", { body: { type: "card", data, metadata: { a: "b" } } })).body.id;
-  await record(server.url, answers.short);
+  await record(server.url, responses.short);
   // A clean stop, then the other server on the same data: a database directory has one server.
   await server.stop();
   connectOnly = await startReplica({
@@ -100,7 +100,7 @@ beforeAll(async () => {
     CLOAKROOM_ADMIN_PORT: "0",
     CLOAKROOM_RPC_FAST_PATH: "off",
   });
-  await record(connectOnly.url, answers.long);
+  await record(connectOnly.url, responses.long);
 });
 afterAll(async () => {
   for (const session of sessions) session.destroy();
@@ -163,9 +163,9 @@ function recorded({ write, headers, timeout, encoding, frames }: Dialect): reado
   const card = (data: unknown) =>
     write(CreateTokenRequestSchema, { type: "card", data: toValue(JSON.parse(JSON.stringify(data))) });
   const all: (readonly [string, Sent])[] = [
-    ["an answer", { path, headers: auth, body: get(token) }],
+    ["a response", { path, headers: auth, body: get(token) }],
     ["a deadline", { path, headers: { ...auth, [timeout]: frames ? "5S" : "5000" }, body: get(token) }],
-    ["an answer that may be compressed", { path, headers: { ...auth, [accepting]: "gzip, br" }, body: get(token) }],
+    ["a response that may be compressed", { path, headers: { ...auth, [accepting]: "gzip, br" }, body: get(token) }],
     [
       "a long refusal that may be compressed",
       {
@@ -258,15 +258,15 @@ describe("the unary fast path answers as Connect's handlers do, byte for byte", 
   it.each(DIALECTS)("%s", (dialect) => {
     const of = (all: ReadonlyMap<string, Exchange>) =>
       Object.fromEntries([...all].filter(([name]) => name.startsWith(`${dialect}: `)));
-    expect(of(answers.short)).toEqual(of(answers.long));
-    expect(Object.keys(of(answers.short)).length).toBeGreaterThan(20);
+    expect(of(responses.short)).toEqual(of(responses.long));
+    expect(Object.keys(of(responses.short)).length).toBeGreaterThan(20);
   });
 
   it("gives the expected responses", () => {
-    expect(answers.short.get("gRPC: an answer")?.trailers["grpc-status"]).toBe("0");
-    expect(answers.short.get("gRPC: no key")?.trailers["grpc-status"]).toBe("16");
-    expect(answers.short.get("gRPC-Web, HTTP/1.1: an answer")?.body).toContain(token);
-    expect(answers.short.get("Connect in JSON: no key")).toMatchObject({ status: 401 });
-    expect(JSON.parse(answers.short.get("Connect in JSON: an answer")?.body ?? "")).toMatchObject({ id: token });
+    expect(responses.short.get("gRPC: a response")?.trailers["grpc-status"]).toBe("0");
+    expect(responses.short.get("gRPC: no key")?.trailers["grpc-status"]).toBe("16");
+    expect(responses.short.get("gRPC-Web, HTTP/1.1: a response")?.body).toContain(token);
+    expect(responses.short.get("Connect in JSON: no key")).toMatchObject({ status: 401 });
+    expect(JSON.parse(responses.short.get("Connect in JSON: a response")?.body ?? "")).toMatchObject({ id: token });
   });
 });

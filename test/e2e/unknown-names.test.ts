@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Answer } from "../support/rest.js";
+import type { RestResponse } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 const UUID = "01980f70-1a2b-7c4d-9e5f-60718293a4b5";
@@ -12,7 +12,7 @@ beforeAll(async () => {
   backEnd = await tenant.backEnd();
 });
 
-const faults = ({ status, body }: Answer) => [status, Object.keys(body.errors ?? {})];
+const faults = ({ status, body }: RestResponse) => [status, Object.keys(body.errors ?? {})];
 
 describe("a list", () => {
   const LISTS = [
@@ -23,9 +23,9 @@ describe("a list", () => {
 
   it.each(LISTS)("rejects an unknown filter: %s", async (path) => {
     const client = /tokens/.test(path) ? backEnd : tenant.manage;
-    const answer = await client("GET", `${path}?sice=7&page_=2&__proto__=x`);
-    expect(faults(answer)).toEqual([400, ["sice", "page_", "__proto__"]]);
-    expect(answer.body.errors.sice[0]).toMatch(
+    const response = await client("GET", `${path}?sice=7&page_=2&__proto__=x`);
+    expect(faults(response)).toEqual([400, ["sice", "page_", "__proto__"]]);
+    expect(response.body.errors.sice[0]).toMatch(
       /^is not a parameter here: (known are \w|this path takes no parameters)/,
     );
   });

@@ -165,7 +165,7 @@ it("a server without the key file waits sealed, and starts once enough shares ar
     .poll(
       () =>
         fetch(`${url}/readyz`).then(
-          (answer) => answer.status,
+          (response) => response.status,
           () => 0,
         ),
       { timeout: 20_000 },

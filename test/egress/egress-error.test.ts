@@ -9,8 +9,8 @@ describe("an egress error", () => {
     ["plain_http", "destination_unreachable", "The destination must use https."],
     ["name_not_found", "destination_unreachable", "The destination's name does not exist."],
     ["connect_timeout", "destination_unreachable", "The destination could not be connected to in time."],
-    ["headers_timeout", "destination_timeout", "The destination did not answer in time."],
-    ["body_timeout", "destination_timeout", "The destination's answer stopped before its end."],
+    ["headers_timeout", "destination_timeout", "The destination did not respond in time."],
+    ["body_timeout", "destination_timeout", "The destination's response stopped before its end."],
     ["invalid_request", "unprocessable", "The request to the destination is not valid HTTP."],
     ["request_body_failed", "malformed_body", "The request's body could not be read to its end."],
   ] as const)("%s becomes %s", (reason, code, detail) => {

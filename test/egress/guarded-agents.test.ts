@@ -15,7 +15,7 @@ const made: GuardedAgents[] = [];
 
 beforeAll(async () => {
   names = await startNameServer();
-  for (const name of ["one.example", "two.example"]) names.answer(name, records("127.0.0.1"));
+  for (const name of ["one.example", "two.example"]) names.respond(name, records("127.0.0.1"));
 });
 
 afterEach(async () => {
@@ -50,7 +50,7 @@ async function serveHeld(): Promise<{
   arrived(count: number): Promise<void>;
 }> {
   const held: ServerResponse[] = [];
-  const server = await serveHttp((_, answer) => held.push(answer));
+  const server = await serveHttp((_, response) => held.push(response));
   const arrived = async (count: number) => {
     while (held.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
   };
@@ -60,16 +60,16 @@ async function serveHeld(): Promise<{
 describe("connections to one destination", () => {
   it("are limited, and a slow destination does not hold up another", async () => {
     const slow = await serveHeld();
-    const quick = await serveHttp((_, answer) => answer.end("quick"));
+    const quick = await serveHttp((_, response) => response.end("quick"));
     const agents = agentsWith({ maxSockets: 2 });
     const waiting = Array.from({ length: 5 }, () => call(agents, `http://one.example:${slow.server.port}/`));
     await slow.arrived(2);
     expect(await call(agents, `http://two.example:${quick.port}/`)).toBe("quick");
     expect(slow.server.connections.length).toBe(2);
     expect(slow.held.length).toBe(2);
-    for (let answered = 0; answered < 5; answered++) {
-      await slow.arrived(answered + 1);
-      slow.held[answered]?.end(`slow ${answered}`);
+    for (let responseCount = 0; responseCount < 5; responseCount++) {
+      await slow.arrived(responseCount + 1);
+      slow.held[responseCount]?.end(`slow ${responseCount}`);
     }
     expect((await Promise.all(waiting)).sort()).toEqual(["slow 0", "slow 1", "slow 2", "slow 3", "slow 4"]);
     expect(slow.server.connections.length).toBe(2);
@@ -79,15 +79,15 @@ describe("connections to one destination", () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 1 });
     const calls = [1, 2, 3].map(() => call(agents, `http://one.example:${server.port}/`));
-    for (let answered = 0; answered < 3; answered++) {
-      await arrived(answered + 1);
+    for (let responseCount = 0; responseCount < 3; responseCount++) {
+      await arrived(responseCount + 1);
       expect(server.connections.length).toBe(1);
-      held[answered]?.end("done");
+      held[responseCount]?.end("done");
     }
     expect(await Promise.all(calls)).toEqual(["done", "done", "done"]);
   });
 
-  it("are waited for no longer than the time for an answer, and requests that waited were not sent", async () => {
+  it("are waited for no longer than the time for a response, and requests that waited were not sent", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 1 });
     const url = `http://one.example:${server.port}/`;
@@ -118,7 +118,7 @@ describe("connections to one destination", () => {
 
 describe("a connection", () => {
   it("is reused by its own pool and by no other", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"));
+    const server = await serveHttp((_, response) => response.end("hello"));
     const agents = agentsWith({});
     const url = `http://one.example:${server.port}/`;
     for (const pool of ["a", "a", "b", "b", "a"]) expect(await call(agents, url, { pool })).toBe("hello");
@@ -126,14 +126,14 @@ describe("a connection", () => {
   });
 
   it("is reused only for the same name", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"));
+    const server = await serveHttp((_, response) => response.end("hello"));
     const agents = agentsWith({});
     for (const name of ["one", "two", "one", "two"]) await call(agents, `http://${name}.example:${server.port}/`);
     expect(server.connections.length).toBe(2);
   });
 
-  it("is released after a small answer that is never read", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"));
+  it("is released after a small response that is never read", async () => {
+    const server = await serveHttp((_, response) => response.end("hello"));
     const agents = agentsWith({ maxSockets: 1 });
     const request = { url: `http://one.example:${server.port}/`, method: "GET", headers: [], pool: "tenant" };
     for (let count = 0; count < 3; count++) {
@@ -142,8 +142,8 @@ describe("a connection", () => {
     expect(server.connections.length).toBe(1);
   });
 
-  it("is closed when it was idle for a while, but not during a slow answer", async () => {
-    const server = await serveHttp((_, answer) => setTimeout(() => answer.end("late"), 200));
+  it("is closed when it was idle for a while, but not during a slow response", async () => {
+    const server = await serveHttp((_, response) => setTimeout(() => response.end("late"), 200));
     const agents = agentsWith({ idleSocketMs: 50 });
     expect(await call(agents, `http://one.example:${server.port}/`)).toBe("late");
     const [socket] = server.connections;
@@ -159,7 +159,7 @@ describe("a connection", () => {
     const burst = async (count: number) => {
       const calls = Array.from({ length: 12 }, () => call(agents, `http://one.example:${server.port}/`));
       await arrived(count);
-      for (const answer of held.splice(0)) answer.end("done");
+      for (const response of held.splice(0)) response.end("done");
       expect(await Promise.all(calls)).toEqual(Array.from({ length: 12 }, () => "done"));
     };
     for (let count = 0; count < 3; count++) await burst(12);
@@ -170,7 +170,7 @@ describe("a connection", () => {
     expect(server.connections.filter(({ destroyed }) => destroyed).length).toBe(4);
   });
 
-  it("outlasts a slow answer in a burst", async () => {
+  it("outlasts a slow response in a burst", async () => {
     const { server, held, arrived } = await serveHeld();
     const agents = agentsWith({ maxSockets: 12, idleSocketMs: 400 });
     const url = `http://one.example:${server.port}/`;
@@ -178,14 +178,14 @@ describe("a connection", () => {
       const calls = Array.from({ length: 12 }, () => call(agents, url));
       await arrived(12);
       await new Promise((resolve) => setTimeout(resolve, waits));
-      for (const answer of held.splice(0)) answer.end("done");
+      for (const response of held.splice(0)) response.end("done");
       expect(await Promise.all(calls)).toEqual(Array.from({ length: 12 }, () => "done"));
     }
     expect(server.connections.length).toBe(12);
   });
 
   it("is closed with the agents", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"));
+    const server = await serveHttp((_, response) => response.end("hello"));
     const agents = agentsWith({});
     await call(agents, `http://one.example:${server.port}/`);
     const [socket] = server.connections;
@@ -199,7 +199,7 @@ describe("a connection", () => {
 
 describe("agents made without options", () => {
   it("resolve names themselves", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"), "localhost");
+    const server = await serveHttp((_, response) => response.end("hello"), "localhost");
     const agents = createGuardedAgents(new EgressPolicy({ allow: "localhost" }));
     made.push(agents);
     expect(await call(agents, `http://localhost:${server.port}/`)).toBe("hello");

@@ -41,7 +41,7 @@ function agentsFor(allow: string, options: GuardedAgentOptions = {}): GuardedAge
   return agents;
 }
 
-/** The answer's body, or the reason and the certainty of the call's failure. */
+/** The response's body, or the reason and the certainty of the call's failure. */
 async function call(agents: GuardedAgents, url: string, pool = "tenant"): Promise<unknown> {
   try {
     const { body } = await guardedRequest(agents, { url, method: "GET", headers: [], pool });
@@ -55,8 +55,8 @@ const questionsAbout = (name: string) => names.questions.filter((question) => qu
 
 describe("a name", () => {
   it("is resolved once, and the address that was checked is the one dialled", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
-    names.answer("once.example", records("127.0.0.2"), records("127.0.0.3"));
+    const server = await serveHttp((_, response) => response.end("hello"), "0.0.0.0");
+    names.respond("once.example", records("127.0.0.2"), records("127.0.0.3"));
     const agents = agentsFor("127.0.0.2");
     expect(await call(agents, `http://once.example:${server.port}/`)).toBe("hello");
     expect(server.connections.map(({ localAddress }) => localAddress)).toEqual(["127.0.0.2"]);
@@ -65,8 +65,8 @@ describe("a name", () => {
   });
 
   it("is checked again if it leads elsewhere on the next connection", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
-    names.answer("rebind.example", records("127.0.0.2"), records("127.0.0.1"));
+    const server = await serveHttp((_, response) => response.end("hello"), "0.0.0.0");
+    names.respond("rebind.example", records("127.0.0.2"), records("127.0.0.1"));
     const agents = agentsFor("127.0.0.2,127.0.0.1:1");
     const url = `http://rebind.example:${server.port}/`;
     expect(await call(agents, url, "first")).toBe("hello");
@@ -76,8 +76,8 @@ describe("a name", () => {
   });
 
   it("does not affect a connection that is already open if it leads elsewhere", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"), "0.0.0.0");
-    names.answer("kept.example", records("127.0.0.2"), records("169.254.169.254"));
+    const server = await serveHttp((_, response) => response.end("hello"), "0.0.0.0");
+    names.respond("kept.example", records("127.0.0.2"), records("169.254.169.254"));
     const agents = agentsFor("127.0.0.2");
     const url = `http://kept.example:${server.port}/`;
     expect([await call(agents, url), await call(agents, url)]).toEqual(["hello", "hello"]);
@@ -93,8 +93,8 @@ describe("a name", () => {
     ["the metadata service", ["127.0.0.2", "169.254.169.254"], "metadata"],
     ["a good public and a bad address", ["93.184.215.14", "127.0.0.1"], "loopback"],
   ])("with %s is rejected as a whole", async (_, addresses, reason) => {
-    const server = await serveHttp((_request, answer) => answer.end("hello"), "0.0.0.0");
-    names.answer("mixed.example", records(...addresses));
+    const server = await serveHttp((_request, response) => response.end("hello"), "0.0.0.0");
+    names.respond("mixed.example", records(...addresses));
     const url = `https://mixed.example:${server.port}/`;
     expect(await call(agentsFor("127.0.0.2"), url)).toEqual([reason, "not_sent"]);
     expect(server.connections).toEqual([]);
@@ -102,7 +102,7 @@ describe("a name", () => {
   });
 
   it("is checked by the target of its alias", async () => {
-    names.answer("alias.example", { kind: "records", addresses: ["10.1.2.3"], alias: "inner.example" });
+    names.respond("alias.example", { kind: "records", addresses: ["10.1.2.3"], alias: "inner.example" });
     expect(await call(agentsFor(""), "https://alias.example/")).toEqual(["private", "not_sent"]);
   });
 
@@ -111,22 +111,22 @@ describe("a name", () => {
     ["noaddress.example", records(), "name_not_found"],
     ["broken.example", { kind: "servfail" }, "name_failed"],
     ["mute.example", { kind: "silence" }, "name_timeout"],
-  ] as const)("%s fails without a connection", async (name, answer, reason) => {
-    names.answer(name, answer);
+  ] as const)("%s fails without a connection", async (name, response, reason) => {
+    names.respond(name, response);
     const agents = agentsFor("", { nameTimeoutMs: 800 });
     expect(await call(agents, `https://${name}/`)).toEqual([reason, "not_sent"]);
     expect(decisions).toEqual([]);
   });
 
-  it("is rejected if a resolver answers with something other than addresses", async () => {
+  it("is rejected if a resolver responds with something other than addresses", async () => {
     const agents = agentsFor("127.0.0.2", { resolve: async () => ["127.0.0.2", "0x7f.1"] });
     expect(await call(agents, "https://odd.example/")).toEqual(["not_an_address", "not_sent"]);
   });
 
   it("delays no other if it never resolves", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"));
-    names.answer("stuck.example", { kind: "silence" });
-    names.answer("quick.example", records("127.0.0.1"));
+    const server = await serveHttp((_, response) => response.end("hello"));
+    names.respond("stuck.example", { kind: "silence" });
+    names.respond("quick.example", records("127.0.0.1"));
     const agents = agentsFor("127.0.0.1", { nameTimeoutMs: 1_500 });
     const stuck = Array.from({ length: 20 }, () => call(agents, `http://stuck.example:${server.port}/`));
     let settled = 0;
@@ -139,11 +139,11 @@ describe("a name", () => {
   });
 
   it("has its addresses tried in turn", async () => {
-    const server = await serveHttp((_, answer) => answer.end("hello"), "127.0.0.4");
-    names.answer("several.example", records("127.0.0.2", "127.0.0.3", "127.0.0.4"));
+    const server = await serveHttp((_, response) => response.end("hello"), "127.0.0.4");
+    names.respond("several.example", records("127.0.0.2", "127.0.0.3", "127.0.0.4"));
     const agents = agentsFor("127.0.0.0/8");
     expect(await call(agents, `http://several.example:${server.port}/`)).toBe("hello");
-    names.answer("closed.example", records("127.0.0.2", "127.0.0.3"));
+    names.respond("closed.example", records("127.0.0.2", "127.0.0.3"));
     expect(await call(agents, `http://closed.example:${server.port}/`)).toEqual(["connect_failed", "not_sent"]);
   });
 });
@@ -168,7 +168,7 @@ describe("an address", () => {
 });
 
 describe("TLS", () => {
-  const greet = (_: unknown, answer: { end(text: string): void }) => answer.end("hello");
+  const greet = (_: unknown, response: { end(text: string): void }) => response.end("hello");
 
   it("is verified against the name in the URL, which is also sent as SNI", async () => {
     const asked: string[] = [];
@@ -183,7 +183,7 @@ describe("TLS", () => {
       },
       greet,
     );
-    names.answer("secure.example", records("127.0.0.1"));
+    names.respond("secure.example", records("127.0.0.1"));
     expect(await call(agentsFor("127.0.0.1"), `https://secure.example:${server.port}/`)).toBe("hello");
     expect(await call(agentsFor("127.0.0.1"), `https://SECURE.example.:${server.port}/`)).toBe("hello");
     expect(asked).toEqual(["secure.example", "secure.example"]);
@@ -203,7 +203,7 @@ describe("TLS", () => {
     ["of an unknown authority", async () => (await createAuthority()).issue(["secure.example"])],
   ])("rejects a certificate %s, and the server sees no request", async (_, identity) => {
     const server = await serveHttps(await identity(), greet);
-    names.answer("secure.example", records("127.0.0.1"));
+    names.respond("secure.example", records("127.0.0.1"));
     const url = `https://secure.example:${server.port}/`;
     expect(await call(agentsFor("127.0.0.1"), url)).toEqual(["certificate_invalid", "not_sent"]);
     expect(server.received()).toBe("");
@@ -214,7 +214,7 @@ describe("TLS", () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     try {
       const server = await serveHttps(await authority.issue(["other.example"]), greet);
-      names.answer("secure.example", records("127.0.0.1"));
+      names.respond("secure.example", records("127.0.0.1"));
       const outcome = await call(agentsFor("127.0.0.1"), `https://secure.example:${server.port}/`);
       expect(outcome).toEqual(["certificate_invalid", "not_sent"]);
     } finally {
@@ -225,11 +225,11 @@ describe("TLS", () => {
 
   it("verifies every connection, also to a server that issues session tickets", async () => {
     const reused: boolean[] = [];
-    const server = await serveHttps(await authority.issue(["secure.example"]), (request, answer) => {
+    const server = await serveHttps(await authority.issue(["secure.example"]), (request, response) => {
       reused.push(request.socket instanceof TLSSocket && request.socket.isSessionReused());
-      answer.setHeader("Connection", "close").end("hello");
+      response.setHeader("Connection", "close").end("hello");
     });
-    names.answer("secure.example", records("127.0.0.1"));
+    names.respond("secure.example", records("127.0.0.1"));
     const agents = agentsFor("127.0.0.1");
     const url = `https://secure.example:${server.port}/`;
     expect([await call(agents, url), await call(agents, url)]).toEqual(["hello", "hello"]);
@@ -241,7 +241,7 @@ describe("TLS", () => {
     const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
     const eleven = await serveHttps({ ...identity, ...old }, greet);
     const twelve = await serveHttps({ ...identity, maxVersion: "TLSv1.2" }, greet);
-    names.answer("secure.example", records("127.0.0.1"));
+    names.respond("secure.example", records("127.0.0.1"));
     const agents = agentsFor("127.0.0.1");
     const { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS } = tls;
     tls.DEFAULT_MIN_VERSION = "TLSv1";
@@ -255,10 +255,10 @@ describe("TLS", () => {
   });
 
   it("may be slow once it is set up", async () => {
-    const server = await serveHttps(await authority.issue(["secure.example"]), (_, answer) => {
-      setTimeout(() => answer.end("late"), 1_200);
+    const server = await serveHttps(await authority.issue(["secure.example"]), (_, response) => {
+      setTimeout(() => response.end("late"), 1_200);
     });
-    names.answer("secure.example", records("127.0.0.1"));
+    names.respond("secure.example", records("127.0.0.1"));
     const agents = agentsFor("127.0.0.1", { connectTimeoutMs: 1_000 });
     expect(await call(agents, `https://secure.example:${server.port}/`)).toBe("late");
   });
@@ -277,15 +277,15 @@ describe("TLS", () => {
 describe("agents used without guardedRequest", () => {
   const attempt = (options: https.RequestOptions) =>
     new Promise<unknown>((resolve) => {
-      const request = https.request(options, (answer) => resolve(answer.resume().statusCode));
+      const request = https.request(options, (response) => resolve(response.resume().statusCode));
       request.once("error", (error) => resolve(error instanceof EgressError ? error.reason : codeOf(error)));
       request.end();
     });
 
   it("let the request's options decide neither the address nor the trusted certificates", async () => {
-    const server = await serveHttps(await authority.issue(["other.example"]), (_, answer) => answer.end());
-    names.answer("inner.example", records("10.0.0.1"));
-    names.answer("secure.example", records("127.0.0.1"));
+    const server = await serveHttps(await authority.issue(["other.example"]), (_, response) => response.end());
+    names.respond("inner.example", records("10.0.0.1"));
+    names.respond("secure.example", records("127.0.0.1"));
     const { https: agent } = agentsFor(`127.0.0.1:${server.port}`);
     const elsewhere = {
       lookup: (_: string, __: unknown, done: (error: null, address: string, family: number) => void) =>
@@ -308,7 +308,7 @@ describe("agents used without guardedRequest", () => {
     ).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
     expect(server.received()).toBe("");
     expect(await attempt({ agent, host: "OTHER.example", port })).toBe("name_not_found");
-    names.answer("other.example", records("127.0.0.1"));
+    names.respond("other.example", records("127.0.0.1"));
     expect(await attempt({ agent, host: "OTHER.example", port })).toBe(200);
   });
 });

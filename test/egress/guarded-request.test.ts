@@ -90,9 +90,9 @@ describe("what goes over the wire", () => {
   );
 
   it("is a stream in chunks, or with the length it promises", async () => {
-    const server = await serveHttp(async (request, answer) => {
+    const server = await serveHttp(async (request, response) => {
       const framing = request.headers["transfer-encoding"] ?? request.headers["content-length"];
-      answer.end(`${framing}: ${await text(request)}`);
+      response.end(`${framing}: ${await text(request)}`);
     });
     const parts = () => Readable.from([Buffer.from("abc"), Buffer.from("def")]);
     const chunked = await send(server, { method: "POST", body: parts() });
@@ -103,9 +103,9 @@ describe("what goes over the wire", () => {
 
   it("is one request and no more, whatever a tenant writes into the list", async () => {
     const requests: string[] = [];
-    const server = await serveHttp((request, answer) => {
+    const server = await serveHttp((request, response) => {
       requests.push(`${request.method} ${request.url}`);
-      request.resume().once("end", () => answer.end());
+      request.resume().once("end", () => response.end());
     });
     const name = fc.constantFrom("Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Host", "X", "X\r\nY");
     const value = fc.constantFrom(
@@ -146,7 +146,7 @@ describe("what goes over the wire", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   it("has its status, its text and its headers as they were written", async () => {
     const server = await serveRaw(
       "HTTP/1.1 207 Quite All Right\r\nX-b: 1\r\nset-Cookie: a\r\nSet-Cookie: b\r\nCONTENT-LENGTH: 5\r\nx-caf\u00e9: \u00e9\r\n\r\nhello".replace(
@@ -154,8 +154,8 @@ describe("an answer", () => {
         "x-c",
       ),
     );
-    const answer = await send(server);
-    expect(answer).toMatchObject({
+    const response = await send(server);
+    expect(response).toMatchObject({
       status: 207,
       statusText: "Quite All Right",
       rawHeaders: [
@@ -166,30 +166,30 @@ describe("an answer", () => {
         ["x-c", "\u00e9"],
       ],
     });
-    expect(await text(answer.body)).toBe("hello");
+    expect(await text(response.body)).toBe("hello");
   });
 
   it.each([301, 302, 303, 307, 308])("is returned, not followed, if it redirects (%i)", async (status) => {
     const target = await serveRaw(ok);
-    const server = await serveHttp((_, answer) => {
-      answer
+    const server = await serveHttp((_, response) => {
+      response
         .writeHead(status, {
           location: "http://169.254.169.254/latest/meta-data/",
           refresh: `0; url=http://127.0.0.1:${target.port}/`,
         })
         .end("moved");
     });
-    const answer = await send(server);
-    expect(answer.status).toBe(status);
-    expect(answer.rawHeaders).toContainEqual(["location", "http://169.254.169.254/latest/meta-data/"]);
-    expect(await text(answer.body)).toBe("moved");
+    const response = await send(server);
+    expect(response.status).toBe(status);
+    expect(response.rawHeaders).toContainEqual(["location", "http://169.254.169.254/latest/meta-data/"]);
+    expect(await text(response.body)).toBe("moved");
     expect(target.connections).toEqual([]);
   });
 
   it("keeps every byte of its body, compressed or not", async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 31) % 256));
-    const server = await serveHttp((_, answer) => {
-      answer.setHeader("Content-Encoding", "gzip").end(bytes);
+    const server = await serveHttp((_, response) => {
+      response.setHeader("Content-Encoding", "gzip").end(bytes);
     });
     const { body } = await send(server);
     const chunks: Buffer[] = [];
@@ -197,7 +197,7 @@ describe("an answer", () => {
     expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
   });
 
-  it("may follow interim answers, and may have no body", async () => {
+  it("may follow interim responses, and may have no body", async () => {
     const early = await serveRaw(`HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${ok}`);
     expect(await send(early)).toMatchObject({ status: 200 });
     const head = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
@@ -212,9 +212,9 @@ describe("an answer", () => {
     );
     const endless = new Readable({ read() {} });
     endless.push("start");
-    const answer = await send(server, { method: "POST", body: endless });
-    expect([answer.status, await text(answer.body)]).toEqual([413, "big"]);
-    answer.body.destroy();
+    const response = await send(server, { method: "POST", body: endless });
+    expect([response.status, await text(response.body)]).toEqual([413, "big"]);
+    response.body.destroy();
     await closed(server.connections[0]);
   });
 
@@ -270,7 +270,7 @@ describe("an answer", () => {
   });
 
   it("larger than the limit is cut off", async () => {
-    const server = await serveHttp((_, answer) => answer.end("x".repeat(100_000)));
+    const server = await serveHttp((_, response) => response.end("x".repeat(100_000)));
     const fits = await send(server, { maxBodyBytes: 100_000 });
     expect((await text(fits.body)).length).toBe(100_000);
     const exceeds = await send(server, { maxBodyBytes: 99_999 });
@@ -279,7 +279,7 @@ describe("an answer", () => {
 });
 
 describe("time", () => {
-  it("runs out when no answer comes, and the connection is closed", async () => {
+  it("runs out when no response comes, and the connection is closed", async () => {
     const server = await serveRaw(() => {});
     expect(await failure(send(server, { timeouts: { headersMs: 100 } }))).toBe("headers_timeout, unknown");
     await closed(server.connections[0]);
@@ -294,26 +294,26 @@ describe("time", () => {
   });
 
   it("runs out when the body stops", async () => {
-    const server = await serveHttp((_, answer) => answer.write("start"));
+    const server = await serveHttp((_, response) => response.write("start"));
     const { body } = await send(server, { timeouts: { bodyIdleMs: 100 } });
     expect(await failure(text(body))).toBe("body_timeout, unknown");
     await closed(server.connections[0]);
   });
 
   it("does not run out while the body continues", async () => {
-    const server = await serveHttp(async (_, answer) => {
+    const server = await serveHttp(async (_, response) => {
       for (let part = 0; part < 6; part++) {
-        answer.write("x");
+        response.write("x");
         await pause(250);
       }
-      answer.end();
+      response.end();
     });
     const { body } = await send(server, { timeouts: { bodyIdleMs: 1_000 } });
     expect(await text(body)).toBe("xxxxxx");
   });
 
   it("runs out for a large body that is never read", async () => {
-    const server = await serveHttp((_, answer) => answer.end(Buffer.alloc(5_000_000)));
+    const server = await serveHttp((_, response) => response.end(Buffer.alloc(5_000_000)));
     const { body } = await send(server, { timeouts: { bodyIdleMs: 100 } });
     await closed(body);
     expect(await failure(text(body))).toBe("body_timeout, unknown");
@@ -339,7 +339,7 @@ describe("a cancelled call", () => {
   });
 
   it("ends the body and closes the connection within the body", async () => {
-    const server = await serveHttp((_, answer) => answer.write("start"));
+    const server = await serveHttp((_, response) => response.write("start"));
     const controller = new AbortController();
     const { body } = await send(server, { signal: controller.signal });
     const reading = failure(text(body));
@@ -349,7 +349,7 @@ describe("a cancelled call", () => {
   });
 
   it("closes the connection if the body is dropped", async () => {
-    const server = await serveHttp((_, answer) => answer.write("start"));
+    const server = await serveHttp((_, response) => response.write("start"));
     const { body } = await send(server);
     body.destroy();
     await closed(server.connections[0]);
@@ -357,7 +357,7 @@ describe("a cancelled call", () => {
   });
 
   it("leaves no listener on a long-lived signal", async () => {
-    const server = await serveHttp((_, answer) => answer.end("x"));
+    const server = await serveHttp((_, response) => response.end("x"));
     const { signal } = new AbortController();
     let listening = 0;
     const add = signal.addEventListener.bind(signal);
@@ -370,15 +370,15 @@ describe("a cancelled call", () => {
       listening--;
       remove(...given);
     };
-    const answer = await send(server, { signal });
+    const response = await send(server, { signal });
     expect(listening).toBe(1);
-    await text(answer.body);
-    await closed(answer.body);
+    await text(response.body);
+    await closed(response.body);
     expect(listening).toBe(0);
   });
 });
 
-describe("a body that is still being sent when its answer is complete", () => {
+describe("a body that is still being sent when its response is complete", () => {
   it.each([
     ["of a promised length", [["Content-Length", "2000001"]] as const],
     ["in chunks", []],
@@ -388,8 +388,8 @@ describe("a body that is still being sent when its answer is complete", () => {
     });
     const body = new Readable({ read() {} });
     body.push("y");
-    const answer = await send(server, { method: "POST", headers, body });
-    expect(await text(answer.body)).toBe("early");
+    const response = await send(server, { method: "POST", headers, body });
+    expect(await text(response.body)).toBe("early");
     await pause(10);
     for (let piece = 0; piece < 20; piece++) body.push(Buffer.alloc(100_000, "y"));
     body.push(null);
@@ -416,10 +416,10 @@ describe("whether the request was sent", () => {
 
   it("is unknown if a kept connection breaks under the second request, which is not sent again", async () => {
     const requests: string[] = [];
-    const server = await serveHttp((request, answer) => {
+    const server = await serveHttp((request, response) => {
       requests.push(request.url ?? "");
       if (request.url === "/second") request.socket.destroy();
-      else answer.end("ok");
+      else response.end("ok");
     });
     const agents = createGuardedAgents(new EgressPolicy({ allow: "127.0.0.1" }));
     made.push(agents);

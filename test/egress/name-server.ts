@@ -3,12 +3,12 @@ import { promises as dns } from "node:dns";
 import { once } from "node:events";
 import ipaddr from "ipaddr.js";
 
-export type Answer =
+export type DnsResponse =
   | {
       readonly kind: "records";
       readonly addresses: readonly string[];
       readonly alias?: string;
-      /** The type of question that gets no answer. */
+      /** The type of question that gets no response. */
       readonly silentTo?: "A" | "AAAA";
     }
   | { readonly kind: "nxdomain" }
@@ -19,8 +19,8 @@ export type Answer =
 export interface NameServer {
   /** Questions so far, such as "A api.example.com". */
   readonly questions: readonly string[];
-  /** Sets the answers for a name: the first question of a type gets the first, the last one serves all that follow. */
-  answer(name: string, ...answers: readonly Answer[]): void;
+  /** Sets the responses for a name: the first question of a type gets the first, the last one serves all that follow. */
+  respond(name: string, ...responses: readonly DnsResponse[]): void;
   /** A resolver that asks only this server. */
   resolver(options?: { timeout?: number; tries?: number }): dns.Resolver;
   /** 127.0.0.1 and its port, as a resolver takes it. */
@@ -37,25 +37,25 @@ const cname = 5;
 export async function startNameServer(): Promise<NameServer> {
   const socket = createSocket("udp4");
   const questions: string[] = [];
-  const answers = new Map<string, readonly Answer[]>();
+  const responses = new Map<string, readonly DnsResponse[]>();
   socket.on("message", (message, peer) => {
     const { name, type, end } = readQuestion(message);
     const asked = `${typeNames.get(type) ?? type} ${name}`;
     const round = questions.filter((question) => question === asked).length;
     questions.push(asked);
-    const planned = answers.get(name) ?? [];
-    const answer = planned[Math.min(round, planned.length - 1)] ?? { kind: "nxdomain" };
-    if (answer.kind === "silence") return;
-    if (answer.kind === "records" && answer.silentTo === typeNames.get(type)) return;
-    socket.send(encode(message.subarray(0, end), type, answer), peer.port, peer.address);
+    const planned = responses.get(name) ?? [];
+    const respond = planned[Math.min(round, planned.length - 1)] ?? { kind: "nxdomain" };
+    if (respond.kind === "silence") return;
+    if (respond.kind === "records" && respond.silentTo === typeNames.get(type)) return;
+    socket.send(encode(message.subarray(0, end), type, respond), peer.port, peer.address);
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   const address = `127.0.0.1:${socket.address().port}`;
   return {
     ...{ questions, address },
-    answer(name, ...given) {
-      answers.set(name, given);
+    respond(name, ...given) {
+      responses.set(name, given);
     },
     resolver(options) {
       const resolver = new dns.Resolver(options);
@@ -69,8 +69,8 @@ export async function startNameServer(): Promise<NameServer> {
   };
 }
 
-/** Shorthand for an answer of addresses; each type of question gets its own kind. */
-export function records(...addresses: readonly string[]): Answer {
+/** Shorthand for a response of addresses; each type of question gets its own kind. */
+export function records(...addresses: readonly string[]): DnsResponse {
   return { kind: "records", addresses };
 }
 
@@ -85,9 +85,9 @@ function readQuestion(message: Buffer): { name: string; type: number; end: numbe
 }
 
 /** RFC 1035 4: the header and question of the query, then the records. */
-function encode(query: Buffer, type: number, answer: Exclude<Answer, { kind: "silence" }>): Buffer {
-  const rcode = { records: 0, servfail: 2, nxdomain: 3 }[answer.kind];
-  const list = answer.kind === "records" ? encodeRecords(type, answer.addresses, answer.alias) : [];
+function encode(query: Buffer, type: number, respond: Exclude<DnsResponse, { kind: "silence" }>): Buffer {
+  const rcode = { records: 0, servfail: 2, nxdomain: 3 }[respond.kind];
+  const list = respond.kind === "records" ? encodeRecords(type, respond.addresses, respond.alias) : [];
   const header = Buffer.from(query);
   header.writeUInt16BE(0x8180 + rcode, 2);
   header.writeUInt16BE(list.length, 6);

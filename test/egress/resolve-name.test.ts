@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { resolveOver, systemResolver } from "../../src/egress/resolve-name.js";
-import { type Answer, type NameServer, records, startNameServer } from "./name-server.js";
+import { type DnsResponse, type NameServer, records, startNameServer } from "./name-server.js";
 
 let server: NameServer;
 
@@ -11,8 +11,8 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-function resolve(name: string, ...answers: readonly Answer[]): Promise<readonly string[]> {
-  server.answer(name, ...answers);
+function resolve(name: string, ...responses: readonly DnsResponse[]): Promise<readonly string[]> {
+  server.respond(name, ...responses);
   return resolveOver(server.resolver({ timeout: 800, tries: 1 }))(name);
 }
 
@@ -30,8 +30,8 @@ describe("a name asked over DNS", () => {
   });
 
   it("is followed through an alias", async () => {
-    const answer: Answer = { kind: "records", addresses: ["10.0.0.7"], alias: "inner.example" };
-    expect(await resolve("outer.example", answer)).toEqual(["10.0.0.7"]);
+    const response: DnsResponse = { kind: "records", addresses: ["10.0.0.7"], alias: "inner.example" };
+    expect(await resolve("outer.example", response)).toEqual(["10.0.0.7"]);
   });
 
   it.each([
@@ -39,18 +39,18 @@ describe("a name asked over DNS", () => {
     ["empty.example", records(), "name_not_found", "ENODATA"],
     ["broken.example", { kind: "servfail" }, "name_failed", "ESERVFAIL"],
     ["mute.example", { kind: "silence" }, "name_timeout", "ETIMEOUT"],
-  ] as const)("%s fails", async (name, answer, reason, systemCode) => {
-    await expect(resolve(name, answer)).rejects.toMatchObject({ reason, systemCode, delivery: "not_sent" });
+  ] as const)("%s fails", async (name, response, reason, systemCode) => {
+    await expect(resolve(name, response)).rejects.toMatchObject({ reason, systemCode, delivery: "not_sent" });
   });
 
   it("is found if only one of its two questions is answered", async () => {
-    const answer: Answer = { kind: "records", addresses: ["192.0.2.9"], silentTo: "AAAA" };
-    expect(await resolve("half.example", answer)).toEqual(["192.0.2.9"]);
+    const response: DnsResponse = { kind: "records", addresses: ["192.0.2.9"], silentTo: "AAAA" };
+    expect(await resolve("half.example", response)).toEqual(["192.0.2.9"]);
   });
 
   it("fails with the time-out rather than with the missing family", async () => {
-    const answer: Answer = { kind: "records", addresses: ["192.0.2.9"], silentTo: "A" };
-    await expect(resolve("other-half.example", answer)).rejects.toMatchObject({ reason: "name_timeout" });
+    const response: DnsResponse = { kind: "records", addresses: ["192.0.2.9"], silentTo: "A" };
+    await expect(resolve("other-half.example", response)).rejects.toMatchObject({ reason: "name_timeout" });
   });
 });
 

@@ -8,7 +8,7 @@ import { EgressPolicy } from "../../src/egress/egress-policy.js";
 const CLOSED = new EgressPolicy();
 const target = (host: string) => ({ protocol: "https:", host, port: 443 }) as const;
 
-/** Ranges that only the operator may open, some of whose addresses clouds answer with credentials. */
+/** Ranges that only the operator may open, some of on whose addresses clouds serve credentials. */
 const GUARDED = fc.oneof(
   fc.tuple(fc.constant(10), fc.nat(255), fc.nat(255), fc.nat(255)),
   fc.tuple(fc.constant(127), fc.nat(255), fc.nat(255), fc.nat(255)),

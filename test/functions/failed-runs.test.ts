@@ -98,14 +98,14 @@ describe("failed runs", () => {
   });
 
   it("delay their caller only briefly if the keys are unavailable", async () => {
-    const answer = Promise.withResolvers<never>();
-    const silent = new Keyring(vault.database, { find: () => answer.promise });
+    const response = Promise.withResolvers<never>();
+    const silent = new Keyring(vault.database, { find: () => response.promise });
     const told: TenantId[] = [];
     const runs = keeper({ keyring: silent, onFailure: (failing) => told.push(failing) });
     const tenantId = await tenant();
     await runs.observe(functionOf(tenantId), failed("timeout"));
     expect(told).toEqual([]);
-    answer.reject(new Error("given up"));
+    response.reject(new Error("given up"));
     await runs.settle();
     expect(told).toEqual([tenantId]);
   });

@@ -11,7 +11,7 @@ import { guardedFetch } from "../../src/functions/host-calls.js";
 let destination: Server;
 let url: string;
 let agents: GuardedAgents;
-/** Requests that the destination has not answered, by path, in the order in which they came. */
+/** Requests without a response from the destination, by path, in the order in which they came. */
 let open: { readonly path: string; readonly end: () => void }[] = [];
 let fetching: { agents: GuardedAgents; turns: FairFetchLimiter; fetched: FetchedBytes };
 
@@ -44,7 +44,7 @@ const get = (tenantId: TenantId, path: string, signal = AbortSignal.timeout(20_0
 const paths = () => open.map(({ path }) => path);
 
 /** Answers the oldest open request of a path. */
-async function answer(path: string): Promise<void> {
+async function respond(path: string): Promise<void> {
   await vi.waitFor(() => expect(paths()).toContain(path));
   const [found] = open.splice(paths().indexOf(path), 1);
   found?.end();
@@ -55,7 +55,7 @@ it("one tenant's fetches wait for each other beyond its limit, and all are made"
   const calls = Array.from({ length: 10 }, () => get(tenant, "/a"));
   for (let left = 10; left > 0; left -= 1) {
     await vi.waitFor(() => expect(open).toHaveLength(Math.min(left, 3)));
-    await answer("/a");
+    await respond("/a");
   }
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
 });
@@ -70,9 +70,9 @@ it("several tenants take turns, and each has the fetches that it is guaranteed",
   await vi.waitFor(() =>
     expect(paths().sort()).toEqual(["/first", "/first", "/first", "/second", "/second", "/third"]),
   );
-  await answer("/third");
-  for (const path of ["/first", "/second", "/first", "/second"]) await answer(path);
-  for (let left = 8; left > 0; left -= 1) await answer((await vi.waitUntil(() => open[0])).path);
+  await respond("/third");
+  for (const path of ["/first", "/second", "/first", "/second"]) await respond(path);
+  for (let left = 8; left > 0; left -= 1) await respond((await vi.waitUntil(() => open[0])).path);
   await Promise.all(calls);
 });
 
@@ -87,10 +87,10 @@ it("a fetch that waits ends with its run or at its own time limit, and takes no 
   run.abort();
   await expect(ended).rejects.toMatchObject({ code: "EREFUSED" });
   await expect(late).rejects.toMatchObject({ code: "ETIMEDOUT" });
-  await answer("/held");
-  await answer("/next");
+  await respond("/held");
+  await respond("/next");
   await expect(next).resolves.toMatchObject({ status: 200 });
-  for (const _ of [1, 2]) await answer("/held");
+  for (const _ of [1, 2]) await respond("/held");
   await Promise.all(held);
 });
 
@@ -104,6 +104,6 @@ it("a fetch that fails gives its turn to the next", async () => {
   );
   for (const { status } of await Promise.allSettled(failing)) expect(status).toBe("rejected");
   const call = get(tenant, "/a");
-  await answer("/a");
+  await respond("/a");
   await expect(call).resolves.toMatchObject({ status: 200 });
 });

@@ -14,7 +14,7 @@ const CHUNK = Buffer.alloc(100 * KB, "x");
 let destination: Server;
 let url: string;
 let agents: GuardedAgents;
-/** Ends the answers that the destination holds open. */
+/** Ends the responses that the destination holds open. */
 const held: (() => void)[] = [];
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ const endAll = async (count: number) => {
   for (const end of held.splice(0)) end();
 };
 
-it("answers that a tenant's code fetches at once are bounded together, and free their share", async () => {
+it("responses that a tenant's code fetches at once are bounded together, and free their share", async () => {
   const get = fetching();
   const tenant = newTenantId();
   for (const _ of [1, 2]) {
@@ -73,7 +73,7 @@ it("answers that a tenant's code fetches at once are bounded together, and free 
   }
 });
 
-it("answers for several tenants are bounded together too", async () => {
+it("responses for several tenants are bounded together too", async () => {
   const get = fetching();
   const outcomes = Promise.allSettled(Array.from({ length: 6 }, () => get()));
   await endAll(6);
@@ -82,10 +82,10 @@ it("answers for several tenants are bounded together too", async () => {
   for (const outcome of refused) expect(outcome).toMatchObject({ reason: { code: "ELIMIT" } });
 });
 
-it("an answer that is larger than code may get is not read to its end", async () => {
+it("a response that is larger than code may get is not read to its end", async () => {
   const get = fetching({ ofTenant: 5_000 * KB, ofAll: 5_000 * KB });
   await expect(get(newTenantId(), `${url}large`)).rejects.toMatchObject({
     code: "ELIMIT",
-    message: "the answer is larger than 1048576 bytes",
+    message: "the response is larger than 1048576 bytes",
   });
 });

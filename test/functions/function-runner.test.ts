@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Fault } from "../../src/base/fault.js";
 import { FunctionFailed } from "../../src/functions/function-failed.js";
-import { type FunctionAnswer, resultOf } from "../../src/functions/function-runner.js";
+import { type FunctionResponse, resultOf } from "../../src/functions/function-runner.js";
 import { observedRun } from "../../src/functions/observed-run.js";
 import type { GuestError } from "../../src/sandbox/guest-error.js";
 import { failed, type RunFailure, type RunOutcome } from "../../src/sandbox/run.js";
@@ -26,8 +26,8 @@ const OTHER: GuestError = {
 };
 
 const threw = (error: GuestError): RunOutcome => ({ kind: "threw", error, console: [], usage: USAGE });
-const answering = (answer: Partial<FunctionAnswer>) =>
-  threw({ type: "custom_http_response", status: 200, headers: {}, body: null, ...answer });
+const responding = (response: Partial<FunctionResponse>) =>
+  threw({ type: "custom_http_response", status: 200, headers: {}, body: null, ...response });
 
 /** What the caller of a run gets: its result, or the error. */
 function seenBy(outcome: RunOutcome): unknown {
@@ -111,35 +111,38 @@ describe("a run whose code threw", () => {
 
   it.each<[string, RunOutcome]>([
     ["returned", { kind: "returned", value: 1, console: [], usage: USAGE }],
-    ["answered by itself", answering({ status: 500 })],
+    ["answered by itself", responding({ status: 500 })],
     ["could not run now", failed("overloaded")],
   ])("has no failure for its authors if it %s", (_, outcome) => {
     expect(observedRun("reactor", outcome).failure).toBeUndefined();
   });
 });
 
-describe("an answer of the code itself", () => {
+describe("a response of the code itself", () => {
   it("passes on status, headers and body", () => {
-    const answer = { status: 302, headers: { Location: "/x", "set-cookie": "a=b" }, body: { a: 1 } };
-    expect(seenBy(answering(answer))).toEqual({ kind: "answered", answer });
+    const response = { status: 302, headers: { Location: "/x", "set-cookie": "a=b" }, body: { a: 1 } };
+    expect(seenBy(responding(response))).toEqual({ kind: "answered", response });
   });
 
   it.each(["Connection", "content-length", "Keep-Alive", "TRAILER", "Transfer-Encoding", "upgrade"])(
     "drops the header %s, which frames the message",
     (name) => {
-      expect(seenBy(answering({ headers: { [name]: "1", "x-a": "2" } }))).toMatchObject({
-        answer: { headers: { "x-a": "2" } },
+      expect(seenBy(responding({ headers: { [name]: "1", "x-a": "2" } }))).toMatchObject({
+        response: { headers: { "x-a": "2" } },
       });
     },
   );
 
-  it.each<[string, Partial<FunctionAnswer>, RegExp]>([
+  it.each<[string, Partial<FunctionResponse>, RegExp]>([
     ["an interim status", { status: 103 }, /status must be 200 to 599/],
     ["a header with a line break", { headers: { a: "b\r\nc: d" } }, /headers must be HTTP headers/],
     ["a header without a name", { headers: { "": "b" } }, /headers must be HTTP headers/],
     ["a header name with a blank", { headers: { "a b": "c" } }, /headers must be HTTP headers/],
-  ])("cannot have %s", (_, answer, words) => {
-    expect(seenBy(answering(answer))).toMatchObject({ status: 500, errors: { error: [expect.stringMatching(words)] } });
-    expect(observedRun("reactor", answering(answer)).failure).toBeInstanceOf(FunctionFailed);
+  ])("cannot have %s", (_, response, words) => {
+    expect(seenBy(responding(response))).toMatchObject({
+      status: 500,
+      errors: { error: [expect.stringMatching(words)] },
+    });
+    expect(observedRun("reactor", responding(response)).failure).toBeInstanceOf(FunctionFailed);
   });
 });

@@ -17,7 +17,7 @@ const offline = () => Promise.reject(new Error("the network was used"));
 const hosts = (stubs: Partial<TestStubs>, network: (asked: HostFetchRequest) => Promise<never> = offline) =>
   new StubbedHostCalls({ network: false, fetch: [], bt: [], hasBt: false, ...stubs }, network);
 
-describe("the prepared answer to a request", () => {
+describe("the prepared response to a request", () => {
   it.each<[string, Partial<TestFetch>, HostFetchRequest, boolean]>([
     ["its address", {}, request("https://a.example/x"), true],
     ["its address in another spelling", { url: "HTTPS://A.example:443/x" }, request("https://a.example/x"), true],
@@ -32,9 +32,9 @@ describe("the prepared answer to a request", () => {
     ["another method", { method: "POST" }, request("https://a.example/x", "GET"), false],
     ["a text that is no address", { url: "x" }, request("https://a.example/x"), false],
   ])("is found by %s: %s", async (_, prepared, asked, isFound) => {
-    const answer = hosts({ fetch: [stub(prepared)] }).hostCalls.fetch(asked, SIGNAL);
-    if (isFound) await expect(answer).resolves.toMatchObject({ status: 200 });
-    else await expect(answer).rejects.toThrow(HostFailure);
+    const response = hosts({ fetch: [stub(prepared)] }).hostCalls.fetch(asked, SIGNAL);
+    if (isFound) await expect(response).resolves.toMatchObject({ status: 200 });
+    else await expect(response).rejects.toThrow(HostFailure);
   });
 
   it("is the first that matches", async () => {
@@ -56,7 +56,7 @@ describe("the prepared answer to a request", () => {
   });
 });
 
-describe("a request without a prepared answer", () => {
+describe("a request without a prepared response", () => {
   it("goes to the network only if the test allows it", async () => {
     await expect(hosts({ network: true }).hostCalls.fetch(request("https://b.example"), SIGNAL)).rejects.toThrow(
       "the network was used",
@@ -67,8 +67,8 @@ describe("a request without a prepared answer", () => {
   });
 });
 
-describe("the answers of bt", () => {
-  const answers = [
+describe("the responses of bt", () => {
+  const responses = [
     { method: "tokenize", status: 200, body: 1 },
     { method: "tokens.retrieve", status: 404, body: { detail: "x" } },
     { method: "tokenize", status: 200, body: 2 },
@@ -77,14 +77,14 @@ describe("the answers of bt", () => {
     calls.hostCalls.bt?.(method, null, SIGNAL);
 
   it("come in turn for each method, and the last is repeated", async () => {
-    const calls = hosts({ bt: answers });
+    const calls = hosts({ bt: responses });
     expect([await called(calls, "tokenize"), await called(calls, "tokenize"), await called(calls, "tokenize")]).toEqual(
       [1, 2, 2],
     );
   });
 
   it("with an error status are refusals", async () => {
-    await expect(called(hosts({ bt: answers }), "tokens.retrieve")).rejects.toEqual(
+    await expect(called(hosts({ bt: responses }), "tokens.retrieve")).rejects.toEqual(
       new BtRefusal(404, { detail: "x" }),
     );
   });
@@ -92,7 +92,7 @@ describe("the answers of bt", () => {
   it.each<[Partial<TestStubs>, boolean]>([
     [{}, false],
     [{ hasBt: true }, true],
-    [{ bt: answers }, true],
+    [{ bt: responses }, true],
   ])("exist as the test asks for them: %j", (stubs, exists) => {
     expect(hosts(stubs).hostCalls.bt !== undefined).toBe(exists);
   });
@@ -100,7 +100,7 @@ describe("the answers of bt", () => {
   it("are failures that say what to do if none was prepared", async () => {
     await expect(called(hosts({ hasBt: true }), "detokenize")).rejects.toMatchObject({
       code: "ENOANSWER",
-      message: "This test run has no answer to bt.detokenize: give one in outside.bt.",
+      message: "This test run has no response to bt.detokenize: give one in outside.bt.",
     });
   });
 });

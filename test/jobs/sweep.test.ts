@@ -20,7 +20,7 @@ describe("the sweeps", () => {
     await stored?.[Symbol.asyncDispose]();
   });
 
-  /** The root key's holder does not answer. */
+  /** The root key's holder does not respond. */
   const silent = () => new Keyring(database, { find: () => new Promise(() => {}) });
   const jobs = (parts: Partial<SweepParts> = {}) =>
     sweepJobs({ database, keyring: silent(), clock: systemClock, onFailure: () => {}, ...parts });
@@ -47,7 +47,7 @@ describe("the sweeps", () => {
   };
   const leases = async () => (await stored.owner<{ name: string }[]>`select name from leases`).map(({ name }) => name);
 
-  it("remove codes while the root key's holder does not answer, and tokens wait for it", async () => {
+  it("remove codes while the root key's holder does not respond, and tokens wait for it", async () => {
     const tenantId = newTenantId();
     await stored.asTenant(
       tenantId,

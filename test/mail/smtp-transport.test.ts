@@ -4,13 +4,13 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { smtpTransport } from "../../src/mail/smtp-transport.js";
 
-/** A mail server that answers from a list, by the first word of a command, and records what it receives. */
-async function speaking(answers: Readonly<Record<string, string>>) {
+/** A mail server that replies from a list, by the first word of a command, and records what it receives. */
+async function speaking(replies: Readonly<Record<string, string>>) {
   const heard: string[] = [];
   const server = createServer((socket) => {
     let isData = false;
     socket.on("error", () => {});
-    socket.write(answers.greeting ?? "220 hello\r\n");
+    socket.write(replies.greeting ?? "220 hello\r\n");
     socket.on("data", (chunk) => {
       const text = chunk.toString();
       heard.push(text);
@@ -18,7 +18,7 @@ async function speaking(answers: Readonly<Record<string, string>>) {
       const verb = isData ? "message" : (text.split(/[ \r]/, 1)[0] ?? "");
       isData = verb === "DATA";
       if (verb === "QUIT") socket.end("221 bye\r\n");
-      else socket.write(answers[verb] ?? (isData ? "354 go on\r\n" : "250 ok\r\n"));
+      else socket.write(replies[verb] ?? (isData ? "354 go on\r\n" : "250 ok\r\n"));
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -70,8 +70,8 @@ describe("a message sent with SMTP", () => {
     ["sender_refused", { MAIL: "550 not from you\r\n" }],
     ["unreachable", { greeting: "421 too busy\r\n" }],
     ["unreachable", { greeting: "554 go away\r\n" }],
-  ] as const)("is %s if the server answers %j", async (result, answers) => {
-    const { url } = await speaking(answers);
+  ] as const)("is %s if the server replies %j", async (result, replies) => {
+    const { url } = await speaking(replies);
     expect(await send(url)).toBe(result);
   });
 

@@ -5,8 +5,8 @@ import { newTenantId } from "../../src/base/ids.js";
 import { BodyTooLarge, IncompleteBody } from "../../src/memory/body-errors.js";
 import { collectBody } from "../../src/memory/collect-body.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { MemoryLease, Proof } from "../../src/memory/memory-lease.js";
 import { readingEndOf } from "../../src/memory/reading-end.js";
+import type { Proof, ReservedMemory } from "../../src/memory/request-memory.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;
@@ -21,14 +21,14 @@ beforeEach(() => {
   free = budget.small.left + budget.large.left;
 });
 
-function leaseOf(proof: Proof | undefined): MemoryLease {
-  const lease = budget.open(() => "10.0.0.1");
-  if (proof) lease.prove(proof);
-  return lease;
+function memoryOf(proof: Proof | undefined): ReservedMemory {
+  const memory = budget.open(() => "10.0.0.1");
+  if (proof) memory.prove(proof);
+  return memory;
 }
 
 const collect = (body: PassThrough, proof: Proof | undefined = KEY, announced?: number) =>
-  collectBody(body, leaseOf(proof), { maxBytes: 5 * MB, announced });
+  collectBody(body, memoryOf(proof), { maxBytes: 5 * MB, announced });
 
 describe("the memory of a body", () => {
   it("is reserved before it is read if its length is announced", async () => {
@@ -45,7 +45,7 @@ describe("the memory of a body", () => {
     body.write(Buffer.alloc(300));
     body.end(Buffer.alloc(200));
     const limits = { maxBytes: 5 * MB, announced: 500, hasArrived: true };
-    expect(await collectBody(body, leaseOf(KEY), limits)).toHaveLength(500);
+    expect(await collectBody(body, memoryOf(KEY), limits)).toHaveLength(500);
     expect(reserved()).toBe(500);
   });
 
@@ -66,8 +66,8 @@ describe("the memory of a body", () => {
   });
 
   it("is waited for: nothing is read meanwhile, and all of it afterwards", async () => {
-    const others = [KEY, KEY].map(leaseOf);
-    for (const lease of others) lease.reserveNow(5 * MB);
+    const others = [KEY, KEY].map(memoryOf);
+    for (const memory of others) memory.reserveNow(5 * MB);
     const body = new PassThrough();
     const whole = collect(body, KEY, 5 * MB);
     body.write(Buffer.alloc(10_000));
@@ -80,10 +80,10 @@ describe("the memory of a body", () => {
 
   it("is small for unauthenticated callers", async () => {
     await expect(
-      collectBody(new PassThrough(), leaseOf(undefined), { maxBytes: MB, announced: 70_000 }),
+      collectBody(new PassThrough(), memoryOf(undefined), { maxBytes: MB, announced: 70_000 }),
     ).rejects.toEqual(new BodyTooLarge(64 * 1024));
     const body = new PassThrough();
-    const reading = collectBody(body, leaseOf(undefined), { maxBytes: MB, announced: undefined });
+    const reading = collectBody(body, memoryOf(undefined), { maxBytes: MB, announced: undefined });
     body.write(Buffer.alloc(70_000));
     await expect(reading).rejects.toBeInstanceOf(BodyTooLarge);
   });
@@ -105,26 +105,26 @@ describe("a body that is rejected", () => {
     await turn();
     body.destroy();
     await expect(reading).rejects.toBeInstanceOf(IncompleteBody);
-    for (const lease of [KEY, KEY].map(leaseOf)) lease.reserveNow(5 * MB);
-    const lease = leaseOf(KEY);
-    const waiting = collectBody(new PassThrough(), lease, { maxBytes: 5 * MB, announced: 5 * MB });
+    for (const memory of [KEY, KEY].map(memoryOf)) memory.reserveNow(5 * MB);
+    const memory = memoryOf(KEY);
+    const waiting = collectBody(new PassThrough(), memory, { maxBytes: 5 * MB, announced: 5 * MB });
     await turn();
-    lease.close();
+    memory.close();
     await expect(waiting).rejects.toBeInstanceOf(IncompleteBody);
   });
 
   it("fails with the reason of its signal, also while it waits", async () => {
     const controller = new AbortController();
     const limits = { maxBytes: MB, announced: 10, end: readingEndOf(controller.signal) };
-    const reading = collectBody(new PassThrough(), leaseOf(KEY), limits);
+    const reading = collectBody(new PassThrough(), memoryOf(KEY), limits);
     await turn();
     controller.abort("too late");
     await expect(reading).rejects.toBe("too late");
-    await expect(collectBody(new PassThrough(), leaseOf(KEY), limits)).rejects.toBe("too late");
-    for (const lease of [KEY, KEY].map(leaseOf)) lease.reserveNow(5 * MB);
+    await expect(collectBody(new PassThrough(), memoryOf(KEY), limits)).rejects.toBe("too late");
+    for (const memory of [KEY, KEY].map(memoryOf)) memory.reserveNow(5 * MB);
     const later = new AbortController();
     const end = readingEndOf(later.signal);
-    const waiting = collectBody(new PassThrough(), leaseOf(KEY), { maxBytes: 5 * MB, announced: 5 * MB, end });
+    const waiting = collectBody(new PassThrough(), memoryOf(KEY), { maxBytes: 5 * MB, announced: 5 * MB, end });
     await turn();
     later.abort("too late again");
     await expect(waiting).rejects.toBe("too late again");
@@ -140,7 +140,7 @@ describe("the time of a body", () => {
     const body = new PassThrough();
     let refusal: unknown;
     const limits = { maxBytes: 5 * MB, announced: proof ? 5 * MB : 60_000 };
-    const reading = collectBody(body, leaseOf(proof), limits).catch((error: unknown) => (refusal = error));
+    const reading = collectBody(body, memoryOf(proof), limits).catch((error: unknown) => (refusal = error));
     for (let second = 1; second <= 70; second += 1) {
       body.write(Buffer.alloc(bytesPerSecond));
       await turn();
@@ -165,8 +165,8 @@ describe("the time of a body", () => {
   });
 
   it("does not pass while it waits for memory", async () => {
-    const others = [KEY, KEY].map(leaseOf);
-    for (const lease of others) lease.reserveNow(5 * MB);
+    const others = [KEY, KEY].map(memoryOf);
+    for (const memory of others) memory.reserveNow(5 * MB);
     const body = new PassThrough();
     const whole = collect(body, KEY, 5 * MB);
     await vi.advanceTimersByTimeAsync(15_000);

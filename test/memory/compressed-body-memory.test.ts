@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { CompressedBodyMemory } from "../../src/memory/compressed-body-memory.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { MemoryLease } from "../../src/memory/memory-lease.js";
+import type { ReservedMemory } from "../../src/memory/request-memory.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;
@@ -10,18 +10,18 @@ const LARGEST = 5 * MB;
 const SESSION = keyProof(newTenantId(), newUuid(), newUuid());
 
 let budget: MemoryBudget;
-let leases: MemoryLease[];
+let opened: ReservedMemory[];
 const reserved = () => 8 * LARGEST - budget.large.left / 8;
 beforeEach(() => {
   budget = new MemoryBudget(LARGEST);
-  leases = [];
+  opened = [];
 });
 
 function memory(): CompressedBodyMemory {
-  const lease = budget.open(() => "10.0.0.1");
-  lease.prove(SESSION);
-  leases.push(lease);
-  return new CompressedBodyMemory(lease, LARGEST);
+  const memory = budget.open(() => "10.0.0.1");
+  memory.prove(SESSION);
+  opened.push(memory);
+  return new CompressedBodyMemory(memory, LARGEST);
 }
 
 describe("the memory of a compressed body", () => {
@@ -64,7 +64,7 @@ describe("the memory of a compressed body", () => {
     await waiting;
     second.endInflation(70_000);
     expect(reserved()).toBe(170_000);
-    for (const lease of leases) lease.close();
+    for (const memory of opened) memory.close();
     expect([reserved(), budget.small.left]).toEqual([0, new MemoryBudget(LARGEST).small.left]);
   });
 

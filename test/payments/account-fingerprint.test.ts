@@ -109,7 +109,7 @@ describe("a payment of one account", () => {
   const attempt = anAttempt("capture", { state: "unknown", account: "one" });
   const payment = aPayment({ account: "one", attempt });
 
-  it("is found or missing by its own account's answer, and only found by others'", () => {
+  it("is found or missing by its own account's response, and only found by others'", () => {
     const found = { kind: "found", state: { kind: "voiding", providerId: "pi_1", codes: {} } } as const;
     for (const outcome of [found, { kind: "absent" }, { kind: "unsupported" }] as const) {
       expect(trustedLookUp(payment, "one", outcome)).toBe(outcome);

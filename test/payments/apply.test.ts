@@ -11,7 +11,7 @@ const accepted: FollowUpOutcome = { kind: "accepted", providerId: "act_1", codes
 const unknown: FollowUpOutcome = { kind: "unknown", codes: { rawCode: "timeout" } };
 const refused: FollowUpOutcome = { kind: "refused", as: "failed", errorCode: "unexpected_state", codes: {} };
 
-describe("the answer to a capture or void", () => {
+describe("the response to a capture or void", () => {
   const capture: FollowUp = { operation: "capture", amount: 500, key: "capture-1" };
 
   it.each([
@@ -55,7 +55,7 @@ describe("the answer to a capture or void", () => {
   });
 });
 
-describe("an answer without an operation", () => {
+describe("a response without an operation", () => {
   it("changes neither amounts nor times if the rest was captured at the service", () => {
     const before = captured();
     const outcome: FollowUpOutcome = { kind: "done", amount: 200, at: new Date(LATER), codes: { rawCode: "ok" } };
@@ -79,7 +79,7 @@ describe("an answer without an operation", () => {
   });
 });
 
-describe("a sale whose answer was lost, and that is found before its capture", () => {
+describe("a sale whose response was lost, and that is found before its capture", () => {
   const lost = aPayment({ attempt: anAttempt("authorize", { state: "unknown" }) }, "capture");
   const state = { kind: "capturing", providerId: "pay_1", authorizedAmount: 1000, codes: {} } as const;
 
@@ -113,7 +113,7 @@ describe("cancelling a payment whose approval time is over", () => {
     expect(taken.dueAt?.getTime()).toBeGreaterThan(LATER);
   });
 
-  it.each([unknown, refused])("leaves it open if the answer is $kind", (outcome) => {
+  it.each([unknown, refused])("leaves it open if the response is $kind", (outcome) => {
     expect(applyCancellation(open, outcome, LATER).payment).toEqual(open);
   });
 

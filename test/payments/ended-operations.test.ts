@@ -29,7 +29,7 @@ describe.each(["capture", "void"] as const)("a %s that was refused", (operation)
   it.each([
     ["a webhook, before its own reference was known", told(first, operation, "act_1")],
     ["a webhook", told(named, operation, "act_1")],
-    ["its answer", applyFollowUp(named, { operation, amount: 500, key: named.attempt?.key }, refused, LATER).payment],
+    ["its response", applyFollowUp(named, { operation, amount: 500, key: named.attempt?.key }, refused, LATER).payment],
     [
       "a look-up",
       applyLookUp(
@@ -59,7 +59,7 @@ describe("a cancelled payment", () => {
     const state = { kind: "authorized", providerId: "pi_1", amount: 1000, codes: {} } as const;
     const late = applyState(failed, state, LATER).payment;
     expect(late.attempt).toMatchObject({ operation: "void" });
-    // Also if the answer to the cancellation was lost with its name.
+    // Also if the response to the cancellation was lost with its name.
     expect(told(late, "void", "act_1").attempt).toEqual(late.attempt);
     expect(told(late, "void", "act_9").attempt).toEqual(late.attempt);
     const sent = withAccountSentTo(late, "here");

@@ -10,7 +10,7 @@ import { anAttempt, aPayment, aRefund, authorized, captured, NOW } from "./sampl
 const HOUR_MS = 3_600_000;
 const unknown: LookUpOutcome = { kind: "unknown", codes: {} };
 const unsupported: LookUpOutcome = { kind: "unsupported" };
-test("a refund whose answer was lost is looked up indefinitely, with pauses", () => {
+test("a refund whose response was lost is looked up indefinitely, with pauses", () => {
   const refund = aRefund();
   const attempt = anAttempt("refund", { refundId: refund.id, state: "unknown", account: "here" });
   let payment = captured({ attempt, connection: { formulaId: "adyen-card", method: "card", displayName: "Shop" } });

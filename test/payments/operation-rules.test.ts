@@ -10,7 +10,7 @@ import {
 } from "../../src/payments/operation-rules.js";
 import {
   amountClaimed,
-  applyRefundAnswer,
+  applyRefundOutcome,
   type Refund,
   type RefundStatus,
   totalRefunded,
@@ -174,7 +174,7 @@ describe("a refund after a report of the payment service", () => {
     ),
   ] as const)("was %s, is reported as $kind, and is then %s", (status, outcome, expected) => {
     const before = aRefund({ status, providerId: "re_1" });
-    const after = applyRefundAnswer(before, outcome, later);
+    const after = applyRefundOutcome(before, outcome, later);
     expect(after.status).toBe(expected);
     // Reports that say nothing new are not stored.
     if (status !== "processing" && expected === status) expect(after).toBe(before);
@@ -183,8 +183,8 @@ describe("a refund after a report of the payment service", () => {
   });
 
   it("takes the service's id from the first report that has one", () => {
-    expect(applyRefundAnswer(aRefund({ providerId: undefined }), accepted, later).providerId).toBe("re_2");
-    expect(applyRefundAnswer(aRefund({ providerId: "re_1" }), { kind: "done", codes: {} }, later).providerId).toBe(
+    expect(applyRefundOutcome(aRefund({ providerId: undefined }), accepted, later).providerId).toBe("re_2");
+    expect(applyRefundOutcome(aRefund({ providerId: "re_1" }), { kind: "done", codes: {} }, later).providerId).toBe(
       "re_1",
     );
   });

@@ -9,10 +9,10 @@ afterAll(() => agents.close());
 test.each(BENCHES)("%s: an early rejection does not end what was sent before", async (_name, open) => {
   await using bench = await open();
   const request = authorization(bench);
-  bench.server.fail(bench.routes.authorize, { answer: "reset", acted: true });
+  bench.server.fail(bench.routes.authorize, { response: "reset", acted: true });
   const first = await bench.connector.authorize(contextOf(bench), request);
   expect(first.kind).toBe("unknown");
-  const tooMany = { answer: 429, acted: false } as const;
+  const tooMany = { response: 429, acted: false } as const;
   bench.server.fail(bench.routes.authorize, tooMany, tooMany, tooMany);
   const second = await bench.connector.authorize(contextOf(bench), request);
   expect(second).toMatchObject({ kind: "failed", errorCode: "service_rate_limit" });

@@ -46,7 +46,7 @@ describe("an authorization of unknown end", () => {
   });
 });
 
-describe("a refund whose answer was lost", () => {
+describe("a refund whose response was lost", () => {
   const refund = aRefund();
   const attempt = anAttempt("refund", { refundId: refund.id, state: "unknown", account: "here" });
   const pending = (formulaId: FormulaId) => captured({ attempt, connection: at(formulaId) });

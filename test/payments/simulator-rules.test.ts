@@ -70,7 +70,7 @@ describe("the simulator's card", () => {
     ["4242424242424242", "002", "unavailable"],
     ["4000000000000127", "123", "no_match"],
     ["4000000000000101", "123", "no_match"],
-  ])("%s with the code %s answers: %s", (number, cvc, expected) => {
+  ])("%s with the code %s returns: %s", (number, cvc, expected) => {
     expect(behaviour(cvc === undefined ? { number } : { number, cvc }).cvv).toBe(expected);
   });
 });
@@ -106,11 +106,11 @@ describe("the simulator's amount", () => {
     [500_001, { later: { operation: "capture", errorCode: "service_network_error" } }],
     [510_002, { later: { operation: "void", errorCode: "issuer_decline" } }],
     [520_004, { later: { operation: "refund", errorCode: "refund_already_satisfied" } }],
-    [600_001, { answer: "lost" }],
-    [600_002, { answer: "request_lost" }],
-    [600_003, { answer: "status_500" }],
-    [600_004, { answer: "malformed" }],
-    [600_005, { answer: "late" }],
+    [600_001, { responseFault: "lost" }],
+    [600_002, { responseFault: "request_lost" }],
+    [600_003, { responseFault: "status_500" }],
+    [600_004, { responseFault: "malformed" }],
+    [600_005, { responseFault: "late" }],
     [600_006, { approvesHalf: true }],
     [600_007, { asyncCapture: true }],
     [600_008, { asyncVoid: true }],

@@ -43,17 +43,17 @@ describe("addresses of payments", () => {
     const { database, keyring } = payer.vault;
     const keys = await keyring.of(payer.tenantId);
     const locked = new Keyring(database, { find: () => Promise.reject(new RootKeyUnreachable("away")) });
-    for (const [kind, answer] of addressesWith(locked)) {
+    for (const [kind, respond] of addressesWith(locked)) {
       const address = encodeSignedPath(keys, kind, payer.tenantId, newUuid());
-      await expect(answer(address), kind).rejects.toMatchObject({ code: "unavailable" });
+      await expect(respond(address), kind).rejects.toMatchObject({ code: "unavailable" });
     }
   });
 
   it("are unknown for a tenant that does not exist", async () => {
     const { keyring } = payer.vault;
     const keys = await keyring.of(payer.tenantId);
-    for (const [kind, answer] of addressesWith(keyring)) {
-      expect(await answer(encodeSignedPath(keys, kind, newTenantId(), newUuid())), kind).toBeUndefined();
+    for (const [kind, respond] of addressesWith(keyring)) {
+      expect(await respond(encodeSignedPath(keys, kind, newTenantId(), newUuid())), kind).toBeUndefined();
     }
   });
 });

@@ -5,7 +5,7 @@ import type { Clock } from "../../src/base/clock.js";
 import { isTenantId, newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import type { TenantKeys } from "../../src/crypto/tenant-keys.js";
 import { consumeChallenge, issueChallenge, type Purpose } from "../../src/people/passkey-challenge.js";
-import { redeemLink } from "../../src/people/sign-in-link.js";
+import { takeSignInLink } from "../../src/people/sign-in-link.js";
 import { beginSignIn } from "../../src/people/sign-in-request.js";
 import type { Visit } from "../../src/people/visit.js";
 import { readConfig } from "../../src/settings/config.js";
@@ -114,7 +114,7 @@ describe("a sign-in link", () => {
       return text.reveal();
     });
   const redeemed = (text: string, cookie: Cookie) =>
-    redeemLink(vault, text, visitWith(cookie)).then(
+    takeSignInLink(vault, text, visitWith(cookie)).then(
       ({ kind }) => kind,
       (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : "thrown"),
     );

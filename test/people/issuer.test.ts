@@ -22,10 +22,10 @@ let named: string;
 
 beforeAll(async () => {
   server = createServer((request, response) => {
-    const answer = (body: object) => response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+    const respond = (body: object) => response.setHeader("content-type", "application/json").end(JSON.stringify(body));
     switch (request.url) {
       case "/.well-known/openid-configuration":
-        return answer({
+        return respond({
           issuer: named,
           authorization_endpoint: `${url}/authorize`,
           token_endpoint: `${url}/token`,
@@ -35,9 +35,9 @@ beforeAll(async () => {
           subject_types_supported: ["public"],
         });
       case "/keys":
-        return answer({ keys: [{ ...key.publicKey.export({ format: "jwk" }), kid: "1", alg: "RS256", use: "sig" }] });
+        return respond({ keys: [{ ...key.publicKey.export({ format: "jwk" }), kid: "1", alg: "RS256", use: "sig" }] });
       default:
-        return answer({ access_token: "at", token_type: "Bearer", expires_in: 60, id_token: idToken() });
+        return respond({ access_token: "at", token_type: "Bearer", expires_in: 60, id_token: idToken() });
     }
   }).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -3,7 +3,7 @@ import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import type { Clock } from "../../src/base/clock.js";
 import { isTenantId, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { PersonAuthenticator } from "../../src/people/person-authenticator.js";
-import { createOperatorLink, redeemLink } from "../../src/people/sign-in-link.js";
+import { createOperatorLink, takeSignInLink } from "../../src/people/sign-in-link.js";
 import type { Visit } from "../../src/people/visit.js";
 import { readConfig } from "../../src/settings/config.js";
 import { readOwner } from "../../src/store/people/members.js";
@@ -49,7 +49,7 @@ async function newLink(): Promise<string> {
 /** Signs the owner in, and returns what a request finds after some minutes. */
 async function signIn() {
   aheadBy = 0;
-  const { token } = await redeemLink(vault, await newLink(), VISIT);
+  const { token } = await takeSignInLink(vault, await newLink(), VISIT);
   const people = new PersonAuthenticator(vault.database, vault.keyring, clock, IDLE_MS);
   return async (minutes: number, isIdle = false): Promise<string> => {
     aheadBy = minutes * MINUTE;
@@ -88,9 +88,9 @@ describe("a link", () => {
     aheadBy = 0;
     const [first, second] = [await newLink(), await newLink()];
     aheadBy = 9.9 * MINUTE;
-    await expect(redeemLink(vault, first, VISIT)).resolves.toMatchObject({ tenantId });
+    await expect(takeSignInLink(vault, first, VISIT)).resolves.toMatchObject({ tenantId });
     aheadBy = 10.1 * MINUTE;
-    await expect(redeemLink(vault, second, VISIT)).rejects.toMatchObject({ code: "validation_failed" });
+    await expect(takeSignInLink(vault, second, VISIT)).rejects.toMatchObject({ code: "validation_failed" });
   });
 });
 
@@ -110,7 +110,7 @@ describe("rows that were edited in the database", () => {
     expect(await edit(later("+"), later("-"))).toBe("thrown");
     expect(await request(1)).toBe("OWNER");
     await stored.change(tenantId, "update members set role = 'ADMIN'");
-    await expect(redeemLink(vault, await newLink(), VISIT)).rejects.toThrow("role");
+    await expect(takeSignInLink(vault, await newLink(), VISIT)).rejects.toThrow("role");
     await stored.change(tenantId, "update members set role = 'OWNER'");
   });
 });

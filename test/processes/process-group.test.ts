@@ -7,7 +7,7 @@ import { ProcessGroup } from "../../src/processes/process-group.js";
 import { newDirectory } from "../support/new-directory.js";
 
 /**
- * A process that takes requests at once, unless a file says how its start hangs: `blocked` does not answer pings either.
+ * A process that takes requests at once, unless a file says how its start hangs: `blocked` does not respond to pings either.
  */
 const PROGRAM = `
 const { existsSync } = require("node:fs");

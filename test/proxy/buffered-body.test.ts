@@ -4,8 +4,8 @@ import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { newTenantId } from "../../src/base/ids.js";
 import { EgressError } from "../../src/egress/egress-error.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { RequestMemory } from "../../src/memory/memory-lease.js";
-import { readAnswerBody, readCallerBody } from "../../src/proxy/buffered-body.js";
+import type { RequestMemory } from "../../src/memory/request-memory.js";
+import { readCallerBody, readResponseBody } from "../../src/proxy/buffered-body.js";
 import type { ProxyCall } from "../../src/proxy/call.js";
 import { keyProof } from "../support/memory.js";
 import { UNLIMITED_MEMORY } from "../support/unlimited-memory.js";
@@ -31,7 +31,7 @@ const READERS: readonly (readonly [
   ["a caller's", (body, maxBytes, memory = UNLIMITED_MEMORY) => readCallerBody(callOf(body, memory), maxBytes)],
   [
     "a destination's",
-    (body, maxBytes, memory = UNLIMITED_MEMORY) => readAnswerBody({ headers: [], body }, maxBytes, memory),
+    (body, maxBytes, memory = UNLIMITED_MEMORY) => readResponseBody({ headers: [], body }, maxBytes, memory),
   ],
 ];
 
@@ -95,7 +95,7 @@ describe("a body that breaks off", () => {
     ["of a destination", new EgressError("connection_lost", "unknown"), { code: "destination_unreachable" }],
     ["of a destination that is silent", new EgressError("body_timeout", "unknown"), { code: "destination_timeout" }],
   ])("%s fails, while it is read and before", async (_, error, fault) => {
-    const read = (body: Readable) => readAnswerBody({ headers: [], body }, 100, UNLIMITED_MEMORY);
+    const read = (body: Readable) => readResponseBody({ headers: [], body }, 100, UNLIMITED_MEMORY);
     const now = bodyOf(["some"], { ends: false });
     const reading = read(now);
     setImmediate(() => now.destroy(error));

@@ -43,8 +43,8 @@ describe("a proxy that is saved", () => {
   it.each<[string, Partial<ProxyDraft>, string]>([
     ["the one of requests", { requestTransform: code("?") }, "request_transform.code"],
     ["the second of requests", { requestTransforms: [code("a"), code("?")] }, "request_transforms[1].code"],
-    ["the one of answers", { responseTransform: code("?") }, "response_transform.code"],
-    ["the first of answers", { responseTransforms: [code("?")] }, "response_transforms[0].code"],
+    ["the one of responses", { responseTransform: code("?") }, "response_transform.code"],
+    ["the first of responses", { responseTransforms: [code("?")] }, "response_transforms[0].code"],
   ])("is refused for code that does not compile, naming %s", async (_, more, field) => {
     await expect(definition(more)).rejects.toMatchObject({
       code: "unprocessable",

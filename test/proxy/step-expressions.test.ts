@@ -5,15 +5,15 @@ import { StepExpressions, type StepMessage } from "../../src/proxy/step-expressi
 import { faultFields } from "../expressions/faults.js";
 
 const CARD = { number: "4242424242424242", cvc: 123, holder: null, tags: ["a", "b"] };
-const ON_ANSWER: StepMessage = { kind: "answer", body: CARD };
+const ON_RESPONSE: StepMessage = { kind: "response", body: CARD };
 const ON_REQUEST: StepMessage = { kind: "request", body: CARD };
-const steps = (message: StepMessage = ON_ANSWER, made: Readonly<Record<string, Json>> = { made: { id: "tok_1" } }) =>
+const steps = (message: StepMessage = ON_RESPONSE, made: Readonly<Record<string, Json>> = { made: { id: "tok_1" } }) =>
   new StepExpressions(new Map(Object.entries(made)), message);
 
 describe("the message that an expression of a step reads", () => {
   it.each([
-    [" res.number ", "answer"],
-    ["res", "answer"],
+    [" res.number ", "response"],
+    ["res", "response"],
     ["request.a | last4", "request"],
     ["req['a']", "request"],
     ["transform_identifier: 'made'", "step"],
@@ -55,17 +55,18 @@ describe("the value of a text with expressions", () => {
   });
 
   it.each([
-    ["the answer, on requests", ON_REQUEST, "{{ res.number }}"],
-    ["the request, on answers", ON_ANSWER, "{{ req.number }}"],
-    ["a step that has not run", ON_ANSWER, "{{ transform_identifier: 'later' }}"],
-    ["a token", ON_ANSWER, "{{ tok_1 }}"],
+    ["the response, on requests", ON_REQUEST, "{{ res.number }}"],
+    ["the request, on responses", ON_RESPONSE, "{{ req.number }}"],
+    ["a step that has not run", ON_RESPONSE, "{{ transform_identifier: 'later' }}"],
+    ["a token", ON_RESPONSE, "{{ tok_1 }}"],
   ])("does not include %s", (_, message, text) => {
     expect(Object.keys(faultFields(() => steps(message).text(text, "value")) ?? {})).toEqual(["value"]);
   });
 });
 
 describe("a token that a step creates", () => {
-  const token = (request: Readonly<Record<string, Json>>, message = ON_ANSWER) => steps(message).token({ ...request });
+  const token = (request: Readonly<Record<string, Json>>, message = ON_RESPONSE) =>
+    steps(message).token({ ...request });
 
   it("gets values from the message, of every type", () => {
     const request = {
@@ -104,8 +105,8 @@ describe("a token that a step creates", () => {
     ["an expression deep within it", { list: ["{{ data }}"] }, "{{ res }}"],
     ["an object, within a text", { a: 1 }, "x {{ res }}"],
   ])("gets no expression of its own from the message: %s", (_, body, mask) => {
-    const fields = faultFields(() => token({ mask }, { kind: "answer", body }));
+    const fields = faultFields(() => token({ mask }, { kind: "response", body }));
     expect(fields).toEqual({ "token.mask": ["must not get a { from a value that it inserts"] });
-    expect(() => token({ data: mask }, { kind: "answer", body })).not.toThrow();
+    expect(() => token({ data: mask }, { kind: "response", body })).not.toThrow();
   });
 });

@@ -84,10 +84,10 @@ describe("a transform", () => {
     expect(Object.keys(faultFields(() => parsed(given)) ?? {})).toEqual([field]);
   });
 
-  it("masks answers only", () => {
+  it("masks responses only", () => {
     const mask = draft({ type: "mask", matcher: "chase_stratus_pan", replacement: "*" });
     expect(faultFields(() => parseTransform(mask, "t", false))).toEqual({
-      "t.type": ["must not be mask: only answers can be masked"],
+      "t.type": ["must not be mask: only responses can be masked"],
     });
   });
 

@@ -10,7 +10,7 @@ const FAILED = new FunctionFailed(402, "Invalid Payment Method", { card: ["is de
 const REFUSED = new Fault("validation_failed", "args.card must be given", {
   fields: { "args.card": ["must be given"] },
 });
-const ANSWER = { status: 418, headers: { "x-pot": "tea" }, body: { short: true } };
+const RESPONSE = { status: 418, headers: { "x-pot": "tea" }, body: { short: true } };
 const TOKENS = { shown: { id: "t", data: { cvc: "123" } }, kept: { id: "t", data: {} } };
 
 /** The end that is read back from the database. */
@@ -44,7 +44,7 @@ describe("the body that the caller of a run gets", () => {
     ["null as raw", { kind: "result", tokens: undefined, raw: null }, { raw: null }],
     ["tokens with their codes", { kind: "result", tokens: TOKENS, raw: 1 }, { tokens: TOKENS.shown, raw: 1 }],
     ["neither", { kind: "result", tokens: undefined, raw: undefined }, {}],
-    ["the code's own answer", { kind: "answered", answer: ANSWER }, { short: true }],
+    ["the code's own response", { kind: "answered", response: RESPONSE }, { short: true }],
     ["an error of the code", { kind: "failed", failure: FAILED }, "Invalid Payment Method"],
     ["a fault", { kind: "refused", fault: REFUSED }, "validation_failed"],
   ])("is %s", (_, end, body) => {
@@ -54,7 +54,7 @@ describe("the body that the caller of a run gets", () => {
   it("is the same once it is stored, but for verification codes", () => {
     const ends: readonly RunEnd[] = [
       { kind: "result", tokens: undefined, raw: { deep: [null, { a: 0.1 }] } },
-      { kind: "answered", answer: ANSWER },
+      { kind: "answered", response: RESPONSE },
       { kind: "failed", failure: FAILED },
       { kind: "refused", fault: REFUSED },
     ];
@@ -76,16 +76,16 @@ describe("a stored end", () => {
     expect(() => outcomeOf(refused)).toThrow(Fault);
   });
 
-  it("keeps status, headers and body of an answer, whatever their names", () => {
+  it("keeps status, headers and body of a response, whatever their names", () => {
     const name = fc.oneof(fc.constantFrom("__proto__", "constructor", "x-a"), fc.string());
-    const answer = fc.record({
+    const response = fc.record({
       status: fc.integer({ min: 200, max: 599 }),
       headers: fc.array(fc.tuple(name, fc.string())).map((pairs): Record<string, string> => Object.fromEntries(pairs)),
       body: fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value))),
     });
     fc.assert(
-      fc.property(answer, (given) => {
-        expect(stored({ kind: "answered", answer: given })).toEqual({ kind: "answered", answer: given });
+      fc.property(response, (given) => {
+        expect(stored({ kind: "answered", response: given })).toEqual({ kind: "answered", response: given });
       }),
     );
   });

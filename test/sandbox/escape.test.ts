@@ -292,8 +292,8 @@ describe("missing features", () => {
     "the module %j",
     async (name) => {
       const code = exporting("({ args }) => { try { require(args.name); } catch (e) { return [e.code, e.message]; } }");
-      const answer = await value(code, { args: { args: { name } } });
-      expect(answer).toEqual([
+      const result = await value(code, { args: { args: { name } } });
+      expect(result).toEqual([
         "MODULE_NOT_FOUND",
         expect.stringContaining(`Cannot find module '${name.replace(/^node:/, "")}'. Available here: @adyen/`),
       ]);
@@ -399,8 +399,8 @@ describe("other tenants", () => {
     const calls = Array.from({ length: 8 }, (_, index) =>
       value(code, { key: { tenantId: `tenant ${index}` }, args: { args: { a: 1 } } }),
     );
-    for (const answer of await Promise.all(calls)) {
-      expect(answer).toEqual([null, [2], '{"a":1}', "undefined", "61", [1], false, false, "a", "function"]);
+    for (const result of await Promise.all(calls)) {
+      expect(result).toEqual([null, [2], '{"a":1}', "undefined", "61", [1], false, false, "a", "function"]);
     }
     expect(Reflect.get({}, "polluted")).toBeUndefined();
   });
@@ -419,8 +419,8 @@ describe("other tenants", () => {
     const search = exporting(
       "() => { const found = []; for (let i = 0; i < 40; i++) if (new Uint8Array(1 << 20).includes(0x34) || Uint8Array.prototype.includes.call(Buffer.allocUnsafe(1 << 20), 0x34)) found.push(i); for (const name of Reflect.ownKeys(globalThis)) if (/canary/.test(String(globalThis[name]))) found.push(String(name)); return found; }",
     );
-    const answers = Array.from({ length: 4 }, (_, index) => value(search, { key: { tenantId: `searcher ${index}` } }));
-    expect((await Promise.all(answers)).flat()).toEqual([]);
+    const results = Array.from({ length: 4 }, (_, index) => value(search, { key: { tenantId: `searcher ${index}` } }));
+    expect((await Promise.all(results)).flat()).toEqual([]);
   });
 
   test("are not affected by a function's own instances either: each starts from the same state", async () => {

@@ -4,7 +4,7 @@ import { exporting, openSandbox, tenant } from "./support/open-sandbox.js";
 
 /**
  * Code that exhausts resources: time, memory, the engine itself. Each case runs while another tenant calls the same
- * sandbox and must get its answers as usual.
+ * sandbox and must get its responses as usual.
  */
 const opened = openSandbox({
   kill: { graceMs: 300 },
@@ -82,7 +82,7 @@ describe("code that does not end", () => {
     });
   });
 
-  test("work left behind after its answer does not block the thread", async () => {
+  test("work left behind after its response does not block the thread", async () => {
     const code = exporting("() => { Promise.resolve().then(() => { for (;;); }); return 1; }");
     const outcome = await beside(code, "aftermath");
     expect(["returned", "failed"]).toContain(outcome.kind);
@@ -261,19 +261,19 @@ describe("unlimited host calls", () => {
     expect(most).toBeGreaterThan(1);
   });
 
-  test("a request or an answer that is too large is an error of that call", async () => {
+  test("a request or a response that is too large is an error of that call", async () => {
     const code = exporting(
       "async ({ bt, args }) => { try { return (await bt.tokenize('x'.repeat(args.n))).length; } catch (e) { return e.message; } }",
     );
-    const call = (n: number, answer: number) =>
+    const call = (n: number, response: number) =>
       opened.value(code, {
         args: { args: { n } },
-        hosts: { bt: async () => "y".repeat(answer) },
+        hosts: { bt: async () => "y".repeat(response) },
         limits: { hostCallBytes: 10_000 },
       });
     expect(await call(5_000, 5_000)).toBe(5_000);
     expect(await call(20_000, 1)).toBe("the request is larger than 10000 bytes");
-    expect(await call(1, 20_000)).toBe("the answer is larger than 10000 bytes");
+    expect(await call(1, 20_000)).toBe("the response is larger than 10000 bytes");
   });
 
   test("a host that never answers does not extend a run beyond its deadline, and learns of its end", async () => {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { exporting, openSandbox } from "./support/open-sandbox.js";
 
 /**
- * Code that tries to answer with more than the service reads. The runner serves all tenants, so the service must not
+ * Code that tries to return more than the service reads. The runner serves all tenants, so the service must not
  * end it for that.
  */
 const opened = openSandbox();
@@ -14,7 +14,7 @@ const NINE = "Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => ['h' + n
 const TEXTS = "Array.from({ length: 100 }, (_, n) => ['field' + n, Array(90).fill('x'.repeat(4000))])";
 const CUSTOM = `new (${SDK}.CustomHttpResponseError)({ status: 200, headers: ${NINE}, body: 1 })`;
 
-describe("an answer that is too large", () => {
+describe("a response that is too large", () => {
   test.each([
     ["the headers of a response", exporting(`() => { ${LONG} throw ${CUSTOM}; }`)],
     ["the headers of a response, at the top level", `${LONG} throw ${CUSTOM};`],

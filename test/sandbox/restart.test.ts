@@ -162,7 +162,7 @@ describe("a runner that dies", () => {
     expect(sandbox.sandbox.metrics.runnersEnded).toBe(3);
   });
 
-  test("is killed if it no longer answers", async () => {
+  test("is killed if it no longer responds", async () => {
     const sandbox = opened({ kill: { pingMs: 100, silenceMs: 500 } });
     const pid = await runningPid(sandbox);
     const call = sandbox.run(exporting("() => new Promise(() => setInterval(() => {}, 1_000))"));

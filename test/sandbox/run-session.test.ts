@@ -94,12 +94,12 @@ describe("limits hold even if the runner ignores them", () => {
       failed: { code: "ELIMIT", message: "the request is larger than 200 bytes" },
     });
     expect(await reply(session, btCall())).toEqual({
-      failed: { code: "ELIMIT", message: "the answer is larger than 200 bytes" },
+      failed: { code: "ELIMIT", message: "the response is larger than 200 bytes" },
     });
   });
 });
 
-test("when the run ends, its calls are aborted and their answers dropped", async () => {
+test("when the run ends, its calls are aborted and their responses dropped", async () => {
   const seen: AbortSignal[] = [];
   const { promise, resolve } = Promise.withResolvers<null>();
   const bt = (_method: unknown, _args: unknown, signal: AbortSignal) => {

@@ -78,8 +78,8 @@ describe("warm instances", () => {
   test("serve one call at a time, and concurrent calls get their own instances", async () => {
     const code =
       "let calls = 0; module.exports = async () => { const n = ++calls; await new Promise(r => setTimeout(r, 1000)); return [n, calls]; };";
-    const answers = await Promise.all(Array.from({ length: 20 }, () => value(code)));
-    for (const answer of answers) expect(answer).toEqual([1, 1]);
+    const results = await Promise.all(Array.from({ length: 20 }, () => value(code)));
+    for (const result of results) expect(result).toEqual([1, 1]);
   });
 
   test("draw different random numbers, although all start from one snapshot", async () => {

@@ -48,7 +48,7 @@ describe("readiness", () => {
     ["well with clocks two seconds apart the other way", { ahead: -2_000 }, {}],
     ["not there when the clock is behind", { ahead: 2_500 }, { clock: "is 2.5 s behind the database's" }],
     ["not there when the clock is ahead", { ahead: -86_400_000 }, { clock: "is 86400.0 s ahead of the database's" }],
-    ["not there without the database", { isAway: true }, { database: "does not answer", clock: "cannot be compared" }],
+    ["not there without the database", { isAway: true }, { database: "does not respond", clock: "cannot be compared" }],
     ["not there with a full disk", { isFull: true }, { database: "takes no writes: its disk may be full" }],
     [
       "not there when the database refuses writes",
@@ -60,7 +60,7 @@ describe("readiness", () => {
       { nodes: 2, failing: 2 },
       { database: "answers, but fails reads and writes of tenants" },
     ],
-    ["not there without the root key", { hasKey: false }, { keys: "the root key's holder does not answer" }],
+    ["not there without the root key", { hasKey: false }, { keys: "the root key's holder does not respond" }],
   ])("is %s", async (_name, situation, problems) => {
     expect(await reportIn(situation)).toEqual({ checks: { ...WELL, ...problems }, warnings: [] });
   });

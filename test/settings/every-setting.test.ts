@@ -412,7 +412,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** The message with which the configuration is refused. */
-function refusalOf(environment: Environment): string {
+function settingError(environment: Environment): string {
   try {
     readConfig(environment);
   } catch (error) {
@@ -428,7 +428,7 @@ describe("a setting's text", () => {
   });
 
   it.each(refused)("$variable=$text stops the start", ({ variable, text, beside }) => {
-    const message = refusalOf({ ...beside, [variable]: text });
+    const message = settingError({ ...beside, [variable]: text });
     expect(message.startsWith(variable), message).toBe(true);
     expect(message).toMatch(/ (?:must be|names a file|cannot be read|".*" is not valid)/);
     expect(message).not.toMatch(/s3cr3t|\n/);
@@ -436,7 +436,7 @@ describe("a setting's text", () => {
 
   it.each(rows)("$variable is refused if it is empty", ({ variable, beside }) => {
     for (const text of ["", " ", "\t"]) {
-      expect(refusalOf({ ...beside, [variable]: text })).toMatch(
+      expect(settingError({ ...beside, [variable]: text })).toMatch(
         new RegExp(`^${variable} is set, but empty\\. Give it a`),
       );
     }
@@ -462,13 +462,15 @@ describe("a secret", () => {
     const { [variable]: _, ...others } = beside;
     const byFile = `${variable}_FILE`;
     writeFileSync(file("empty"), "\n");
-    expect(refusalOf({ ...others, [variable]: "a", [byFile]: file("some-text") })).toBe(
+    expect(settingError({ ...others, [variable]: "a", [byFile]: file("some-text") })).toBe(
       `Set ${variable} or ${byFile}, not both.`,
     );
-    expect(refusalOf({ ...others, [byFile]: file("none") })).toBe(
+    expect(settingError({ ...others, [byFile]: file("none") })).toBe(
       `${byFile} names a file that cannot be read: ${file("none")}`,
     );
-    expect(refusalOf({ ...others, [byFile]: file("empty") })).toBe(`${byFile} names an empty file: ${file("empty")}`);
+    expect(settingError({ ...others, [byFile]: file("empty") })).toBe(
+      `${byFile} names an empty file: ${file("empty")}`,
+    );
   });
 });
 
@@ -519,7 +521,7 @@ describe("settings that belong together", () => {
       /^Set both CLOAKROOM_AUDIT_TSA_URL and/,
     ],
   ])("%s is refused", (_, environment, words) => {
-    expect(refusalOf(environment)).toMatch(words);
+    expect(settingError(environment)).toMatch(words);
   });
 
   it("Transit and KMS at once are for the move from one to the other", () => {
@@ -548,7 +550,7 @@ describe("a name that is not known", () => {
     ["CLOAKROOM_", undefined],
   ])("%s stops the start, with the name that was probably meant", (name, meant) => {
     const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
-    expect(refusalOf({ [name]: "x" })).toBe(
+    expect(settingError({ [name]: "x" })).toBe(
       `Unknown setting ${name}.${hint} docs/configuration.md lists all settings.`,
     );
   });

@@ -33,7 +33,7 @@ function failing(code: string, times = Number.POSITIVE_INFINITY) {
         sql.unsafe(`do $$ begin raise exception 'secret 4242' using errcode = '${code}', detail = '4242'; end $$`),
       ];
     },
-    answers: (_, texts) => texts,
+    outputs: (_, texts) => texts,
   });
   return { failure, statement };
 }
@@ -233,7 +233,7 @@ describe("an error of the database", () => {
       kind: "write",
       sortKey: () => "",
       queries: (sql) => [sql`deallocate all`],
-      answers: (_, inputs) => inputs.map(() => undefined),
+      outputs: (_, inputs) => inputs.map(() => undefined),
     });
     // Its own commit is forgotten too: the transaction runs again, in a new session.
     await fixture.batcher.run(fixture.tenantId, FIRST_REVISION, (tx) => tx.query(forget, "all"));

@@ -32,7 +32,7 @@ const raw = defineStatement<string, readonly Record<string, unknown>[], Record<s
   kind: "write",
   sortKey: (text) => text,
   queries: (sql, _, texts) => texts.map((text) => sql.unsafe<Record<string, unknown>>(text)),
-  answers: (rows) => rows,
+  outputs: (rows) => rows,
 });
 
 const asTenant = (tenantId: TenantId, text: string) =>

@@ -53,17 +53,17 @@ const ALL = Object.keys(WORKS);
  */
 const LOSSES: [string, Trap, readonly string[] | undefined][] = [
   ["before begin arrives", { at: "before", statement: /^begin/, does: "cut" }, []],
-  ["before begin is answered", { at: "answer", statement: /^begin/, does: "cut" }, ["one step"]],
+  ["before begin is answered", { at: "result", statement: /^begin/, does: "cut" }, ["one step"]],
   ["before the guard arrives", { at: "before", statement: /from tenants/, does: "cut" }, []],
-  ["before the guard is answered", { at: "answer", statement: /from tenants/, does: "cut" }, ["one step"]],
+  ["before the guard is answered", { at: "result", statement: /from tenants/, does: "cut" }, ["one step"]],
   ["before an insert arrives", { at: "before", statement: /^insert into due/, does: "cut" }, []],
   [
     "before an insert is answered",
-    { at: "answer", statement: /^insert into due/, does: "cut" },
+    { at: "result", statement: /^insert into due/, does: "cut" },
     ["one step", "two steps"],
   ],
   ["before the commit arrives", { at: "before", statement: /^commit/, does: "cut" }, []],
-  ["when the commit has happened", { at: "answer", statement: /^commit/, does: "cut" }, ALL],
+  ["when the commit has happened", { at: "result", statement: /^commit/, does: "cut" }, ALL],
   ["on our side alone, at the commit", { at: "before", statement: /^commit/, does: "orphan" }, undefined],
 ];
 
@@ -149,7 +149,7 @@ describe("a connection that is lost", () => {
     expect(await fixture.logs()).toBe(1 + 100 * LOSSES.length);
   });
 
-  it.each<["before" | "answer"]>([["before"], ["answer"]])(
+  it.each<["before" | "result"]>([["before"], ["result"]])(
     "when its statements are to be planned again (%s) loses none and duplicates none",
     async (at) => {
       await using fixture = await openFixture(database, { connections: 1 });
@@ -221,9 +221,9 @@ describe("a transaction that continues without us", () => {
     expect(await fixture.logs()).toBe(2);
   });
 
-  it.each<[string, "before" | "answer", RegExp]>([
-    ["as its process is to be ended", "answer", /pg_terminate_backend/],
-    ["as its log row is read", "answer", /^\s*select 1 from audit_logs/],
+  it.each<[string, "before" | "result", RegExp]>([
+    ["as its process is to be ended", "result", /pg_terminate_backend/],
+    ["as its log row is read", "result", /^\s*select 1 from audit_logs/],
     ["as its missing log row is tried", "before", /^\s*insert into audit_logs .* on conflict do nothing/s],
   ])("is looked up on another connection if one falls silent %s", async (_, at, statement) => {
     const lookups: CommitLookup[] = [];
@@ -243,11 +243,11 @@ describe("a transaction that continues without us", () => {
     let looks = 0;
     const wasCommitted = async () => {
       looks += 1;
-      throw new Error("no answer");
+      throw new Error("no result");
     };
     await using fixture = await openFixture(database, { connections: 1, retryDelays: [0, 5, 5], wasCommitted });
     await fixture.insert("warm");
-    void fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    void fixture.proxy.set({ at: "result", statement: /^commit/, does: "cut" });
     await expect(fixture.insert("who knows")).rejects.toEqual(UNAVAILABLE);
     expect(looks).toBe(3);
     expect(await fixture.names()).toEqual(["warm", "who knows"]);
@@ -257,7 +257,7 @@ describe("a transaction that continues without us", () => {
     // The first of the two writes a log row and fails before it is sent: the look-up must not search for that row.
     await using fixture = await openFixture(database, { connections: 1 });
     await fixture.insert("warm");
-    const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const sprung = fixture.proxy.set({ at: "result", statement: /^commit/, does: "cut" });
     const [failed, fine] = await together(fixture, [
       async (tx) => {
         insertAndLog(tx, "never");

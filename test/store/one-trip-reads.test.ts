@@ -155,7 +155,7 @@ describe("a read in one round trip", () => {
 
   it("runs again when its commit is not acknowledged, and is logged each time", async () => {
     await using fixture = await withTokens(rowOf("a"));
-    const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const sprung = fixture.proxy.set({ at: "result", statement: /^commit/, does: "cut" });
     const [outcome] = await together(fixture, [read("a")]);
     await sprung;
     expect(outcome).toMatchObject({ status: "fulfilled", value: { id: "a" } });
@@ -164,7 +164,7 @@ describe("a read in one round trip", () => {
 
   it("leaves the writes of its batch stored once when its commit is not acknowledged", async () => {
     await using fixture = await withTokens(rowOf("a"));
-    const sprung = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const sprung = fixture.proxy.set({ at: "result", statement: /^commit/, does: "cut" });
     let runs = 0;
     const outcomes = await together<unknown>(fixture, [
       read("a"),

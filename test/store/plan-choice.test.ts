@@ -45,7 +45,7 @@ const plansOf = defineStatement<"this session", readonly PlanCounts[], PlanCount
   kind: "read",
   sortKey: () => "",
   queries: (sql) => [sql`select statement, generic_plans, custom_plans from pg_prepared_statements`],
-  answers: ([rows = []], inputs) => inputs.map(() => rows),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
 const LOGGED = loggedTokenQuery(new Map([["token", "Token retrieved"]]));

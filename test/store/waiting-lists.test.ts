@@ -11,7 +11,7 @@ const slowList = defineStatement<number, number, unknown>({
   kind: "read",
   sortKey: () => "",
   queries: (sql, _tenantId, inputs) => inputs.map((seconds) => sql`select pg_sleep(${seconds})`),
-  answers: (rows) => rows.map(({ length }) => length),
+  outputs: (rows) => rows.map(({ length }) => length),
 });
 
 describe("lists of one tenant", () => {
@@ -30,7 +30,7 @@ describe("lists of one tenant", () => {
   it("wait for each other, 200 concurrently, although the last one waits for seconds", async () => {
     const tenantId = newTenantId();
     const list = () => database.bulk.run(tenantId, "unguarded", (tx) => tx.query(slowList, 0.06));
-    const answers = await Promise.allSettled(Array.from({ length: 200 }, list));
-    expect(answers.filter(({ status }) => status === "rejected")).toEqual([]);
+    const results = await Promise.allSettled(Array.from({ length: 200 }, list));
+    expect(results.filter(({ status }) => status === "rejected")).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ export class HeldBodies implements Disposable {
   readonly #port: number;
   readonly #sockets: Socket[] = [];
   /** The response bytes of each connection so far. */
-  readonly answers: string[] = [];
+  readonly responses: string[] = [];
 
   constructor(url: string) {
     this.#port = Number(new URL(url).port);
@@ -31,13 +31,13 @@ export class HeldBodies implements Disposable {
   }
 
   /** The number of responses with this status. */
-  answered(status: number): number {
-    return this.answers.filter((answer) => answer.startsWith(`HTTP/1.1 ${status} `)).length;
+  countOf(status: number): number {
+    return this.responses.filter((response) => response.startsWith(`HTTP/1.1 ${status} `)).length;
   }
 
   /** Waits until this many responses have this status. */
-  async untilAnswered(status: number, count: number): Promise<void> {
-    await expect.poll(() => this.answered(status), { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+  async untilResponded(status: number, count: number): Promise<void> {
+    await expect.poll(() => this.countOf(status), { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
   }
 
   [Symbol.dispose](): void {
@@ -49,9 +49,9 @@ export class HeldBodies implements Disposable {
     const socket = connect(from === undefined ? target : { ...target, localAddress: from });
     socket.on("error", () => {});
     this.#sockets.push(socket);
-    const place = this.answers.push("") - 1;
+    const place = this.responses.push("") - 1;
     socket.on("data", (chunk: Buffer) => {
-      this.answers[place] += chunk.toString("latin1");
+      this.responses[place] += chunk.toString("latin1");
     });
     await once(socket, "connect");
     const lines = Object.entries({ "content-type": "application/json", ...headers, "content-length": String(length) });

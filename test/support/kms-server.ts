@@ -62,9 +62,9 @@ export async function startKms(): Promise<KmsServer> {
     try {
       const isSigned = /^AWS4-HMAC-SHA256 /.test(request.headers.authorization ?? "");
       if (!isSigned) throw new KmsError("IncompleteSignatureException");
-      const answer = JSON.stringify(run(operation, body));
+      const result = JSON.stringify(run(operation, body));
       response.writeHead(200, { "Content-Type": "application/x-amz-json-1.1" });
-      response.end(answer);
+      response.end(result);
     } catch (error) {
       const name = error instanceof KmsError ? error.message : "KMSInternalException";
       response.writeHead(name === "KMSInternalException" ? 500 : 400, { "Content-Type": "application/x-amz-json-1.1" });

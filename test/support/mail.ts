@@ -29,7 +29,7 @@ export interface Mailbox extends AsyncDisposable {
 export interface MailboxRules {
   /** The user and password that it requires. */
   readonly login?: { readonly user: string; readonly pass: string };
-  /** The answer to a recipient; undefined: accepted. */
+  /** The response to a recipient; undefined: accepted. */
   readonly refuse?: (address: string) => { readonly code: number } | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { ArrivedRequest, OpenResponse } from "../../src/api/connection/exch
 import { openMemory } from "../../src/api/request/memory-of.js";
 import { newUuid, type TenantId, type Uuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { Proof } from "../../src/memory/memory-lease.js";
+import type { Proof } from "../../src/memory/request-memory.js";
 
 const MB = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import { inject } from "vitest";
 import type { Role } from "../../src/access/role.js";
 import { newMember } from "./member.js";
-import type { Answer } from "./rest.js";
+import type { RestResponse } from "./rest.js";
 import { type Forgery, SoftwareAuthenticator } from "./software-authenticator.js";
 import type { TestTenant } from "./tenant.js";
 import { signedIn, type TestBrowser } from "./test-browser.js";
@@ -10,7 +10,7 @@ import { signedIn, type TestBrowser } from "./test-browser.js";
 export const passkeyOrigin = () => inject("serverUrl").replace("127.0.0.1", "localhost");
 
 /** Calls a method of PasskeyService. */
-export const callPasskeys = (browser: TestBrowser, operation: string, body: object = {}): Promise<Answer> =>
+export const callPasskeys = (browser: TestBrowser, operation: string, body: object = {}): Promise<RestResponse> =>
   browser.call(`PasskeyService/${operation}`, body);
 
 /** Adds a passkey in a browser where its person is signed in. */
@@ -18,7 +18,7 @@ export async function addPasskey(
   browser: TestBrowser,
   authenticator: SoftwareAuthenticator,
   forgery?: Forgery,
-): Promise<Answer> {
+): Promise<RestResponse> {
   const { body } = await callPasskeys(browser, "BeginPasskeyRegistration");
   const credential = authenticator.register(body.options, forgery);
   return callPasskeys(browser, "FinishPasskeyRegistration", {
@@ -32,9 +32,9 @@ export async function provePasskey(
   authenticator: SoftwareAuthenticator,
   step: "SignIn" | "Check",
   forgery?: Forgery,
-): Promise<Answer> {
+): Promise<RestResponse> {
   const begun = await callPasskeys(browser, `BeginPasskey${step}`);
-  if (begun.status !== 200) throw new Error(`a challenge was answered ${begun.status}: ${JSON.stringify(begun.body)}`);
+  if (begun.status !== 200) throw new Error(`a challenge got ${begun.status}: ${JSON.stringify(begun.body)}`);
   const { challengeId, options } = begun.body;
   return callPasskeys(browser, `FinishPasskey${step}`, {
     ...{ challengeId, credential: authenticator.prove(options, forgery) },
@@ -47,6 +47,6 @@ export async function memberWithPasskey(tenant: TestTenant, role?: Role) {
   const browser = await signedIn(tenant.id, email);
   const authenticator = new SoftwareAuthenticator(passkeyOrigin());
   const added = await addPasskey(browser, authenticator);
-  if (added.status !== 200) throw new Error(`adding a passkey answered ${added.status}: ${JSON.stringify(added.body)}`);
+  if (added.status !== 200) throw new Error(`adding a passkey returned ${added.status}: ${JSON.stringify(added.body)}`);
   return { email, browser, authenticator, passkey: added.body };
 }

@@ -27,7 +27,7 @@ export async function openShop(
   const card: Shop["card"] = async (number = "4242424242424242", more = {}) => {
     const data = { number, expiration_month: 12, expiration_year: 2030, cvc: "123", ...more };
     const { status, body } = await backEnd("POST", "/tokens", { body: { type: "card", data } });
-    if (status !== 201) throw new Error(`a card was answered with ${status}: ${JSON.stringify(body)}`);
+    if (status !== 201) throw new Error(`a card got ${status}: ${JSON.stringify(body)}`);
     return body.id;
   };
   return {
@@ -61,7 +61,6 @@ export async function connect(
     ...change,
   };
   const made = await tenant.manage("POST", "/orchestration/connections", { body });
-  if (made.status !== 201)
-    throw new Error(`a connection was answered with ${made.status}: ${JSON.stringify(made.body)}`);
+  if (made.status !== 201) throw new Error(`a connection got ${made.status}: ${JSON.stringify(made.body)}`);
   return made.body.id;
 }

@@ -3,11 +3,11 @@ export interface Frame {
   readonly bytes: Buffer;
   /** The text of the statement that this message runs: a simple query, or an Execute. */
   readonly runs?: string;
-  /** Whether the database must answer now: a simple query, or a Sync. */
+  /** Whether the database must respond now: a simple query, or a Sync. */
   readonly ends?: boolean;
   /** Whether the database has run a statement, or failed at it. */
   readonly ran?: boolean;
-  /** The transaction's state (I idle, T open, E failed) at the end of an answer. */
+  /** The transaction's state (I idle, T open, E failed) at the end of a response. */
   readonly ready?: string;
 }
 
@@ -38,7 +38,7 @@ export class FrameReader {
       if (this.#rest.length < size) return;
       const bytes = this.#rest.subarray(0, size);
       this.#rest = this.#rest.subarray(size);
-      const frame = header === 0 ? { bytes } : this.#side === "client" ? this.#sent(bytes) : answered(bytes);
+      const frame = header === 0 ? { bytes } : this.#side === "client" ? this.#sent(bytes) : responseFrame(bytes);
       this.#isStarted = true;
       yield frame;
     }
@@ -71,7 +71,7 @@ export class FrameReader {
   }
 }
 
-function answered(bytes: Buffer): Frame {
+function responseFrame(bytes: Buffer): Frame {
   switch (String.fromCharCode(bytes[0] ?? 0)) {
     case "Z":
       return { bytes, ready: String.fromCharCode(bytes[5] ?? 0) };

@@ -11,10 +11,10 @@ const END = Symbol("the end of a step");
 export interface Trap {
   /**
    * - `before`: the statement is on its way to the database
-   * - `answer`: the database has run it, and everything up to the next Sync; its answer is on its way back
+   * - `result`: the database has run it, and everything up to the next Sync; its result is on its way back
    * - `pause`: it is answered like everything else that was sent, and the transaction is still open
    */
-  readonly at: "before" | "answer" | "pause";
+  readonly at: "before" | "result" | "pause";
   /** Matched against the statement's text. */
   readonly statement?: RegExp;
   /** This many occurrences pass first. */
@@ -58,7 +58,7 @@ export class PostgresProxy implements AsyncDisposable {
   #refusal = "";
   /** Every statement of clients, in the order of the wire. */
   readonly sent: SentStatement[] = [];
-  /** Requests for an answer: simple queries, and Syncs. */
+  /** Requests for a response: simple queries, and Syncs. */
   steps = 0;
   /** Connections that clients have opened so far. */
   opened = 0;
@@ -188,22 +188,22 @@ export class PostgresProxy implements AsyncDisposable {
 
   #readDatabase(link: Link): void {
     const frames = new FrameReader("database");
-    let answer: Buffer[] = [];
+    let response: Buffer[] = [];
     let last = "";
     link.database.on("data", (chunk: Buffer) => {
       for (const { bytes, ran, ready } of frames.read(chunk)) {
         if (link.state === "hung" || link.state === "cut") return;
-        // An answer is forwarded in one piece, so it arrives completely or not at all.
-        answer.push(bytes);
+        // A response is forwarded in one piece, so it arrives completely or not at all.
+        response.push(bytes);
         const isPart = link.pending.some((sent) => sent !== END) && !ran;
         if (ready === undefined && isPart) continue;
         if (ran) last = runOf(link.pending) ?? last;
         // An error ends the step: later messages were dropped.
         if (ready !== undefined) link.pending.splice(0, link.pending.indexOf(END) + 1);
-        const trap = ran ? this.#sprung("answer", last) : undefined;
+        const trap = ran ? this.#sprung("result", last) : undefined;
         if (trap) return this.#fail(link, trap);
-        if (link.state === "open") link.client.write(Buffer.concat(answer));
-        answer = [];
+        if (link.state === "open") link.client.write(Buffer.concat(response));
+        response = [];
         if (ready === "T" && link.pending.length === 0) {
           const pause = this.#sprung("pause", last);
           if (pause === "cut") {

@@ -17,7 +17,7 @@ export interface Receiver {
 }
 
 /**
- * A server that records its requests. `statuses` are its answers in turn; 200 after the last. With an identity: TLS.
+ * A server that records its requests. `statuses` are its responses in turn; 200 after the last. With an identity: TLS.
  */
 export async function startReceiver(statuses: readonly number[] = [], identity?: Identity): Promise<Receiver> {
   const received: Received[] = [];

@@ -47,7 +47,7 @@ export class RedisServer implements AsyncDisposable {
     await once(child, "exit");
   }
 
-  /** It accepts connections and answers nothing while `work` runs. */
+  /** It accepts connections and sends nothing while `work` runs. */
   async paused<T>(work: () => Promise<T>): Promise<T> {
     this.#process?.kill("SIGSTOP");
     try {

@@ -1,5 +1,5 @@
 /** A REST response with its status and headers. */
-export interface Answer {
+export interface RestResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed if it is JSON, otherwise the text. */
@@ -16,7 +16,7 @@ export interface RestRequest {
   readonly headers?: Record<string, string>;
 }
 
-export type RestClient = (method: string, path: string, request?: RestRequest) => Promise<Answer>;
+export type RestClient = (method: string, path: string, request?: RestRequest) => Promise<RestResponse>;
 
 export function restClient(url: string, key?: string): RestClient {
   return async (method, path, request = {}) => {

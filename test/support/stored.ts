@@ -62,7 +62,7 @@ export async function openStored(
         (table) => `(select count(*)::int from ${table} where tenant_id = '${tenantId}') as ${table}`,
       );
       const [row] = await inTenant<StoredCounts>(tenantId, `select ${columns.join(", ")}`);
-      if (!row) throw new Error("a count answered nothing");
+      if (!row) throw new Error("a count returned nothing");
       return row;
     },
     async textOf(tenantId, table) {

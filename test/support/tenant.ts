@@ -81,7 +81,7 @@ export function tenantOf(id: string, managementKey: string, url: string): TestTe
     const { status, body } = await manage("POST", "/applications", {
       body: { name: "Test application", ...definition },
     });
-    if (status !== 201) throw new Error(`making an application answered ${status}: ${JSON.stringify(body)}`);
+    if (status !== 201) throw new Error(`making an application returned ${status}: ${JSON.stringify(body)}`);
     return Object.assign(restClient(url, body.key), { key: String(body.key), id: String(body.id) });
   };
   return {

@@ -5,7 +5,7 @@ import { inject, vi } from "vitest";
 import { isTenantId } from "../../src/base/ids.js";
 import { createOperatorLink, memberWithAddress } from "../../src/people/sign-in-link.js";
 import { textOf } from "./mail.js";
-import type { Answer } from "./rest.js";
+import type { RestResponse } from "./rest.js";
 import { withVault } from "./tenant.js";
 
 const AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
@@ -61,7 +61,7 @@ export class TestBrowser {
   }
 
   /** Opens an address, without following a redirect. */
-  async open(address: string, headers: Readonly<Record<string, string>> = {}, method = "GET"): Promise<Answer> {
+  async open(address: string, headers: Readonly<Record<string, string>> = {}, method = "GET"): Promise<RestResponse> {
     const cookies = this.cookies.size > 0 ? { Cookie: this.cookieHeader() } : {};
     const sent = { "User-Agent": AGENT, ...cookies, ...headers };
     return this.#read(await fetch(address, { method, redirect: "manual", headers: sent }));
@@ -76,7 +76,7 @@ export class TestBrowser {
     return [...this.cookies].find(([name]) => name.includes(part))?.[1];
   }
 
-  async #read(response: Response): Promise<Answer> {
+  async #read(response: Response): Promise<RestResponse> {
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (/Max-Age=0/.test(line)) this.cookies.delete(name);
@@ -138,6 +138,6 @@ export async function signedIn(
   const browser = new TestBrowser(url);
   const link = await operatorLink(tenantId, email, environment);
   const { status, body } = await browser.call("SignInService/TakeSignInLink", { link });
-  if (status !== 200) throw new Error(`signing in answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`signing in returned ${status}: ${JSON.stringify(body)}`);
   return browser;
 }

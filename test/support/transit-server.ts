@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { createAuthority } from "../egress/certificates.js";
 
-/** How the stand-in handles requests: serve them, refuse all as sealed, or never answer. */
+/** How the stand-in handles requests: serve them, refuse all as sealed, or never respond. */
 export type TransitMood = "serving" | "sealed" | "silent";
 
 /** A server with the Transit and AppRole endpoints as Vault and OpenBao document them, over TLS. */
@@ -24,12 +24,12 @@ export interface TransitServer extends AsyncDisposable {
   namespace: string | undefined;
 }
 
-interface Answer {
+interface TransitResponse {
   readonly status: number;
   readonly body?: unknown;
 }
 
-const refusal = (status: number, ...errors: string[]): Answer => ({ status, body: { errors } });
+const refusal = (status: number, ...errors: string[]): TransitResponse => ({ status, body: { errors } });
 
 export async function startTransit({ tls = true }: { tls?: boolean } = {}): Promise<TransitServer> {
   const authority = await createAuthority();
@@ -45,7 +45,7 @@ export async function startTransit({ tls = true }: { tls?: boolean } = {}): Prom
     namespace: undefined as string | undefined,
   };
 
-  const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
+  const respond = async (request: IncomingMessage): Promise<TransitResponse | undefined> => {
     const path = (request.url ?? "").replace(/^\/v1\//, "");
     state.requests.push(`${request.method} ${path}`);
     state.namespace = request.headers["x-vault-namespace"]?.toString();
@@ -71,7 +71,7 @@ export async function startTransit({ tls = true }: { tls?: boolean } = {}): Prom
   };
 
   const listener: RequestListener = async (request, response) => {
-    const given = await answer(request);
+    const given = await respond(request);
     if (!given) return;
     response.writeHead(given.status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(given.body ?? {}));
@@ -93,7 +93,11 @@ export async function startTransit({ tls = true }: { tls?: boolean } = {}): Prom
   });
 }
 
-function crypt(versions: readonly Buffer[] | undefined, operation: string, body: Record<string, string>): Answer {
+function crypt(
+  versions: readonly Buffer[] | undefined,
+  operation: string,
+  body: Record<string, string>,
+): TransitResponse {
   if (!versions) return refusal(operation === "encrypt" ? 403 : 400, "encryption key not found");
   if (operation === "encrypt") {
     const nonce = randomBytes(12);

@@ -1,4 +1,4 @@
-import type { RequestMemory, Reservation } from "../../src/memory/memory-lease.js";
+import type { RequestMemory, Reservation } from "../../src/memory/request-memory.js";
 
 const NO_RESERVATION: Reservation = { shrink: () => {} };
 

@@ -14,7 +14,7 @@ const KEYS = newTenantKeys();
 const plan = (body: Json) => planTokenize(caller, KEYS, body, new Date("2026-06-01"));
 
 /** The response to a body if its tokens had the ids t0, t1, ... */
-function answerTo(body: Json): Json {
+function responseTo(body: Json): Json {
   const { items, assemble } = plan(body);
   const views = items.map((_, index): TokenView => {
     return { id: `t${index}`, tenantId: caller.tenantId, type: "token", containers: [] };
@@ -41,12 +41,12 @@ describe("a tokenize request", () => {
     [{ card, note: "x" }, ["value.card", "value.note"], { card: { token: "t0" }, note: "t1" }],
     [{ type: "card" }, ["value.type"], { type: "t0" }],
     [{ data: { type: "x" } }, ["value.data.type"], { data: { type: "t0" } }],
-  ])("%j makes tokens of %j and is answered with %j", (body, places, answer) => {
+  ])("%j makes tokens of %j and returns %j", (body, places, response) => {
     expect(plan(body).items.map(({ place }) => place)).toEqual(places);
-    expect(answerTo(body)).toEqual(answer);
+    expect(responseTo(body)).toEqual(response);
   });
 
-  it("is answered with the same structure, whatever it is, with one token for each value that is not null", () => {
+  it("returns the same structure, whatever it is, with one token for each value that is not null", () => {
     const leavesOf = (value: Json): Json[] =>
       typeof value === "object" && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
     const shapeOf = (value: Json): Json =>
@@ -56,9 +56,9 @@ describe("a tokenize request", () => {
         const leaves = leavesOf(body).filter((leaf) => leaf !== null);
         const { items } = plan(body);
         expect(items.map(({ prepared }) => prepared.data.reveal())).toEqual(leaves);
-        const answer = answerTo(body);
-        expect(shapeOf(answer)).toEqual(shapeOf(body));
-        expect(leavesOf(answer).filter((leaf) => leaf !== null)).toEqual(leaves.map((_, index) => `t${index}`));
+        const response = responseTo(body);
+        expect(shapeOf(response)).toEqual(shapeOf(body));
+        expect(leavesOf(response).filter((leaf) => leaf !== null)).toEqual(leaves.map((_, index) => `t${index}`));
       }),
     );
   });

@@ -263,7 +263,7 @@ it("a superuser that is not PostgreSQL's first role can be made an ordinary logi
 describe("an unreachable address", () => {
   const NOWHERE = "postgres://vault:secret-password@127.0.0.1:1/vault";
   const cases: [string, (url: string) => string, string][] = [
-    ["no server listens at", () => NOWHERE, "The database that DATABASE_URL names does not answer (ECONNREFUSED)."],
+    ["no server listens at", () => NOWHERE, "The database that DATABASE_URL names does not respond (ECONNREFUSED)."],
     [
       "has a wrong password",
       (url) => url.replace(/:[^:@]*@/, ":secret-password@"),

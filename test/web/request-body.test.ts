@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { elementsIn, fill, shownAnswer } from "../../src/web/elements/request-body.js";
+import { elementsIn, fill, shownResponse } from "../../src/web/elements/request-body.js";
 
 const number = { $element: "n" };
 const valueFor = () => "4242424242424242";
@@ -15,7 +15,7 @@ describe("a body with elements", () => {
   });
 
   it.each(["metadata", "id", "mask", "containers", "type", "search_indexes", "fingerprint_expression"])(
-    "cannot put a value into %s, which answers show",
+    "cannot put a value into %s, which responses show",
     (name) => {
       const body = { type: "token", data: "x", [name]: name === "metadata" ? { a: { b: number } } : number };
       expect(() => fill(body, valueFor)).toThrow(`body.${name} cannot hold an element`);
@@ -49,7 +49,7 @@ describe("a body with elements", () => {
   });
 });
 
-describe("what a page gets of an answer", () => {
+describe("what a page gets of a response", () => {
   it("are ids, and tokens without data, mask and expressions", () => {
     const body = { a: number, b: [{ type: "card", data: { number }, mask: "{{ data.number }}" }] };
     const token = {
@@ -57,14 +57,14 @@ describe("what a page gets of an answer", () => {
       fingerprint: "of the number",
       ...{ metadata: { order: "7" }, card: { bin: "42424242", last4: "4242" }, unexpected: "4242424242424242" },
     };
-    expect(shownAnswer(body, { a: "id-1", b: [token], extra: "4242424242424242" })).toEqual({
+    expect(shownResponse(body, { a: "id-1", b: [token], extra: "4242424242424242" })).toEqual({
       a: "id-1",
       b: [{ id: "1", type: "card", metadata: { order: "7" }, card: { bin: "42424242", last4: "4242" } }],
     });
   });
 
   it("is null when the response has a different shape", () => {
-    expect(shownAnswer(number, { data: "4242424242424242" })).toBeNull();
-    expect(shownAnswer([number], "4242424242424242")).toBeNull();
+    expect(shownResponse(number, { data: "4242424242424242" })).toBeNull();
+    expect(shownResponse([number], "4242424242424242")).toBeNull();
   });
 });

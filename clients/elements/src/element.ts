@@ -116,7 +116,7 @@ export class SecureElement {
     this.#send({ type: "clear" });
   }
 
-  /** Call it in answer to a person's action; browsers may refuse it otherwise. */
+  /** Call it in response to a person's action; browsers may refuse it otherwise. */
   focus(): void {
     this.#frame?.iframe.focus();
     this.#send({ type: "focus" });

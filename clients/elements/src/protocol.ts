@@ -90,7 +90,7 @@ export interface RefusedMessage {
   readonly message: string;
 }
 
-/** The answer of the page, with a port for everything else. Accepted once. */
+/** The response of the page, with a port for everything else. Accepted once. */
 export interface InitMessage {
   readonly cloakroom: "init";
   readonly nonce: string;

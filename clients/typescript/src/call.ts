@@ -6,14 +6,14 @@ export interface CallOptions {
   readonly timeout?: number | undefined;
   /** How often the call may be sent again. */
   readonly maxRetries?: number | undefined;
-  /** 1 to 255 characters. A call that changes something has one of its own unless you name it. The server answers a key it knows with its earlier answer for a day, whatever the call asks for. */
+  /** 1 to 255 characters. A call that changes something has one of its own unless you name it. For a day, the server returns its earlier response to a key it knows, whatever the call asks for. */
   readonly idempotencyKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Finds the call in the operator's log: up to 128 of letters, digits, `.`, `_` and `-`. */
   readonly traceId?: string | undefined;
 }
 
-/** An answer with what came along. */
+/** A response with what came along. */
 export interface ResponseOf<T> {
   readonly data: T;
   readonly traceId: string | undefined;
@@ -25,12 +25,12 @@ export interface ResponseOf<T> {
 
 /** A call under way. */
 export interface Call<T> extends Promise<T> {
-  /** Waits for the answer together with its headers. */
+  /** Waits for the response together with its headers. */
   withResponse(): Promise<ResponseOf<T>>;
 }
 
 export function callOf<T>(response: Promise<ResponseOf<T>>): Call<T> {
-  const data = response.then((answer) => answer.data);
+  const data = response.then(({ data }) => data);
   return Object.assign(data, {
     withResponse() {
       // The caller sees a failure in the response. Without this, Node reports an unhandled rejection of the data.

@@ -7,7 +7,7 @@ import { type List, listOf, type Page } from "./list.js";
 import type { CloakroomOptions } from "./options.js";
 import { type Effect, Retries } from "./retries.js";
 import { assertComplete, fieldOf, type Shape } from "./shape.js";
-import type { AttemptAnswer, Transport } from "./transport.js";
+import type { AttemptResponse, Transport } from "./transport.js";
 
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 2;
@@ -16,7 +16,7 @@ const MAX_RETRIES = 2;
 export type Request = readonly [
   method: string,
   effect: Effect,
-  /** Completes the answer, or each item of a list. */
+  /** Completes the response, or each item of a list. */
   shape: Shape | undefined,
   input?: object,
   options?: CallOptions,
@@ -25,7 +25,7 @@ export type Request = readonly [
   isPatch?: boolean,
 ];
 
-/** Makes calls: checks and encodes input, sends it as often as is safe, completes answers. Generated classes use it. */
+/** Makes calls: checks and encodes input, sends it as often as is safe, completes responses. Generated classes use it. */
 export class Calls {
   readonly transport: Transport;
   readonly #options: CloakroomOptions;
@@ -40,22 +40,22 @@ export class Calls {
     if (typeof options.apiKey === "string") checkKey(options.apiKey);
   }
 
-  /** A call whose answer is one message. */
+  /** A call whose response is one message. */
   one<T>(...request: Request): Call<T> {
     return callOf(this.respond<T>(request, completed));
   }
 
-  /** A call that answers nothing. */
+  /** A call without a result. */
   nothing(...request: Request): Call<void> {
     return callOf(this.respond(request, () => {}));
   }
 
-  /** A call whose answer is a list in one piece. */
+  /** A call whose response is a list in one piece. */
   items<T>(...request: Request): Call<readonly T[]> {
     return callOf(this.respond<readonly T[]>(request, itemsOf));
   }
 
-  /** A call whose answer is one value. */
+  /** A call whose response is one value. */
   value<T>(...request: Request): Call<T> {
     return callOf(this.respond<T>(request, (message) => completed(fieldOf(message, "value"))));
   }
@@ -79,7 +79,7 @@ export class Calls {
     return listOf(load({}));
   }
 
-  /** Makes a call. `read` takes what the caller gets from the answer. */
+  /** Makes a call. `read` takes what the caller gets from the response. */
   protected async respond<T>(
     [method, effect, shape, input = {}, options = {}, special = "", isPatch = false]: Request,
     read: (message: unknown, shape: Shape | undefined) => T,
@@ -89,7 +89,7 @@ export class Calls {
     const maxRetries = options.maxRetries ?? this.#options.maxRetries ?? MAX_RETRIES;
     let attempt = 0;
     let mayHaveRun = false;
-    const answered = ({ message, headers }: AttemptAnswer): ResponseOf<T> => {
+    const completed = ({ message, headers }: AttemptResponse): ResponseOf<T> => {
       return { data: read(message, shape), traceId: headers["bt-trace-id"], headers, attempts: attempt };
     };
     try {
@@ -98,11 +98,11 @@ export class Calls {
       for (;;) {
         attempt += 1;
         const outcome = await this.#attempt(method, message, headers, attempt, deadline);
-        if (!(outcome instanceof AttemptError)) return answered(outcome);
+        if (!(outcome instanceof AttemptError)) return completed(outcome);
         const { failure } = outcome;
-        // An earlier attempt has deleted it, and its answer was lost.
+        // An earlier attempt has deleted it, and its response was lost.
         if (effect === "delete" && mayHaveRun && failure.code === "not_found")
-          return answered({ message: {}, headers: {} });
+          return completed({ message: {}, headers: {} });
         // Requests are counted before they run.
         mayHaveRun ||= !failure.didNotRun && failure.code !== "rate_limited";
         const wait = attempt <= maxRetries ? this.#retries.waitAfter(failure, effect, attempt) : undefined;
@@ -131,7 +131,7 @@ export class Calls {
     headers: Readonly<Record<string, string>>,
     attempt: number,
     deadline: Deadline,
-  ): Promise<AttemptAnswer | AttemptError> {
+  ): Promise<AttemptResponse | AttemptError> {
     const { interceptors, logger } = this.#options;
     const startedAt = performance.now();
     const log = (text: string, traceId: string | undefined, code?: ErrorCode) =>
@@ -141,12 +141,12 @@ export class Calls {
       return this.transport.send({ method, message, headers: sent, end: deadline, timeoutMs: deadline.leftMs });
     };
     try {
-      const answer = interceptors
+      const response = interceptors
         ? await intercepted(interceptors, { method, attempt, headers }, send)
         : await send(headers);
       this.#retries.succeeded();
-      log("call answered", answer.headers["bt-trace-id"]);
-      return answer;
+      log("call answered", response.headers["bt-trace-id"]);
+      return response;
     } catch (thrown) {
       // An interceptor's own error is the caller's.
       if (!(thrown instanceof AttemptError)) throw thrown;

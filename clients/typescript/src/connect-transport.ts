@@ -1,7 +1,7 @@
-import { foreignAnswer, refusal } from "./answer-errors.js";
 import { AttemptError } from "./errors.js";
+import { foreignResponse, refusal } from "./response-errors.js";
 import { fieldOf, isFields } from "./shape.js";
-import { type Attempt, type AttemptAnswer, PACKAGE, type Transport } from "./transport.js";
+import { type Attempt, type AttemptResponse, PACKAGE, type Transport } from "./transport.js";
 
 /** The header has at most ten digits. Servers shorten long deadlines anyway. */
 const MAX_TIMEOUT_MS = 1e10;
@@ -20,7 +20,7 @@ export class ConnectTransport implements Transport {
   async send(
     { method, message, headers, end, timeoutMs }: Attempt,
     signal: AbortSignal = end.signal,
-  ): Promise<AttemptAnswer> {
+  ): Promise<AttemptResponse> {
     const sent: Record<string, string> = {
       ...headers,
       "content-type": "application/json",
@@ -43,16 +43,16 @@ export class ConnectTransport implements Transport {
     }
     const received = Object.fromEntries(response.headers);
     const type = received["content-type"] ?? "";
-    const answer = type.startsWith("application/json") ? parse(text) : undefined;
-    if (response.ok && answer !== undefined) return { message: answer, headers: received };
-    if (isFields(answer) && typeof answer.code === "string") throw refusal({ ...readError(answer), headers: received });
-    throw foreignAnswer(response.status, type, received);
+    const body = type.startsWith("application/json") ? parse(text) : undefined;
+    if (response.ok && body !== undefined) return { message: body, headers: received };
+    if (isFields(body) && typeof body.code === "string") throw refusal({ ...readError(body), headers: received });
+    throw foreignResponse(response.status, type, received);
   }
 }
 
 /** Reads an error of Connect. The server always sends `debug` in the details, so no protobuf decoder is needed. */
-export function readError(answer: Record<string, unknown>) {
-  const details = (Array.isArray(answer.details) ? answer.details : []).filter(isFields);
+export function readError(body: Record<string, unknown>) {
+  const details = (Array.isArray(body.details) ? body.details : []).filter(isFields);
   const debugOf = (type: string) => {
     const debug = details.find((detail) => detail.type === type)?.debug;
     return isFields(debug) ? debug : {};
@@ -60,8 +60,8 @@ export function readError(answer: Record<string, unknown>) {
   const { reason, metadata } = debugOf("google.rpc.ErrorInfo");
   const { fieldViolations } = debugOf("google.rpc.BadRequest");
   return {
-    rpcCode: String(answer.code),
-    message: String(answer.message ?? ""),
+    rpcCode: String(body.code),
+    message: String(body.message ?? ""),
     reason: typeof reason === "string" ? reason : undefined,
     metadata: isFields(metadata) ? metadata : undefined,
     violations: Array.isArray(fieldViolations) ? fieldViolations.filter(isFields) : undefined,

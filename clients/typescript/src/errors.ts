@@ -28,7 +28,7 @@ export type ServerErrorCode =
 
 /**
  * What the client itself ends a call with: the server cannot be reached or its connection is lost, the time of the call is
- * over, the caller's signal has aborted it, the address answers with something else than an answer of Cloakroom.
+ * over, the caller's signal has aborted it, the address returns something else than a response of Cloakroom.
  */
 export type ClientErrorCode = "connection_failed" | "timeout" | "canceled" | "bad_answer";
 
@@ -108,7 +108,7 @@ export interface FailedCall {
 export class CloakroomError extends Error {
   override readonly name = "CloakroomError";
   readonly code: ErrorCode;
-  /** HTTP status that the server has for it; undefined where the server did not answer. */
+  /** HTTP status that the server has for it; undefined where the server did not respond. */
   readonly status: number | undefined;
   /** Status of gRPC, such as `not_found`. */
   readonly rpcCode: string | undefined;

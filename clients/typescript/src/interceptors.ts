@@ -1,5 +1,5 @@
 import { type InterceptedRequest, type InterceptedResponse, type Interceptor, misuse } from "./options.js";
-import type { AttemptAnswer } from "./transport.js";
+import type { AttemptResponse } from "./transport.js";
 
 export const KEY_HEADER = "bt-api-key";
 
@@ -10,23 +10,23 @@ export const KEY_HEADER = "bt-api-key";
 export async function intercepted(
   interceptors: readonly Interceptor[],
   request: InterceptedRequest,
-  send: (headers: Readonly<Record<string, string>>) => Promise<AttemptAnswer>,
-): Promise<AttemptAnswer> {
+  send: (headers: Readonly<Record<string, string>>) => Promise<AttemptResponse>,
+): Promise<AttemptResponse> {
   const { [KEY_HEADER]: key, ...shown } = request.headers;
   const seen: InterceptedRequest = { ...request, headers: shown };
-  let answer: AttemptAnswer | undefined;
+  let response: AttemptResponse | undefined;
   let isSent = false;
   const last = async () => {
     // A second request could run the call twice, without the checks before a retry.
     if (isSent) throw misuse("An interceptor called next() twice.");
     isSent = true;
-    answer = await send(key === undefined ? seen.headers : { ...seen.headers, [KEY_HEADER]: key });
-    return { headers: answer.headers };
+    response = await send(key === undefined ? seen.headers : { ...seen.headers, [KEY_HEADER]: key });
+    return { headers: response.headers };
   };
   await interceptors.reduceRight<() => Promise<InterceptedResponse>>(
     (next, intercept) => () => intercept(seen, next),
     last,
   )();
-  if (!answer) throw misuse("An interceptor sent no call.");
-  return answer;
+  if (!response) throw misuse("An interceptor sent no call.");
+  return response;
 }

@@ -1,5 +1,5 @@
 /**
- * What completes an answer. JSON of protobuf leaves out what is empty, and has times, bytes and 64-bit numbers as texts.
+ * What completes a response. JSON of protobuf leaves out what is empty, and has times, bytes and 64-bit numbers as texts.
  * Names are separated by blanks, which is the smallest form.
  */
 export interface Shape {
@@ -18,45 +18,45 @@ export interface Shape {
   readonly each?: Shape;
 }
 
-/** Completes an answer in place, and vouches for its type: the generated method that names both keeps them in step. */
-export function assertComplete<T>(answer: unknown, shape: Shape | undefined): asserts answer is T {
-  if (shape) complete(answer, shape);
+/** Completes a response in place, and vouches for its type: the generated method that names both keeps them in step. */
+export function assertComplete<T>(response: unknown, shape: Shape | undefined): asserts response is T {
+  if (shape) complete(response, shape);
 }
 
 type Fields = Record<string, unknown>;
 
-function complete(answer: unknown, shape: Shape): void {
-  if (!isFields(answer)) return;
-  for (const name of namesIn(shape.dropped)) delete answer[name];
-  fill(answer, shape.texts, () => "");
-  fill(answer, shape.numbers, () => 0);
-  fill(answer, shape.flags, () => false);
-  fill(answer, shape.lists, () => []);
-  fill(answer, shape.maps, () => ({}));
-  fill(answer, shape.bytes, () => "");
-  convert(answer, shape.times, (text) => new Date(text));
-  convert(answer, shape.longs, Number);
-  convert(answer, shape.bytes, (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
-  if (shape.each) completeAll(Object.values(answer), shape.each);
+function complete(response: unknown, shape: Shape): void {
+  if (!isFields(response)) return;
+  for (const name of namesIn(shape.dropped)) delete response[name];
+  fill(response, shape.texts, () => "");
+  fill(response, shape.numbers, () => 0);
+  fill(response, shape.flags, () => false);
+  fill(response, shape.lists, () => []);
+  fill(response, shape.maps, () => ({}));
+  fill(response, shape.bytes, () => "");
+  convert(response, shape.times, (text) => new Date(text));
+  convert(response, shape.longs, Number);
+  convert(response, shape.bytes, (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+  if (shape.each) completeAll(Object.values(response), shape.each);
   for (const [name, inner] of Object.entries(shape.nested ?? {})) {
-    const value = answer[name];
+    const value = response[name];
     if (Array.isArray(value)) completeAll(value, inner);
     else complete(value, inner);
   }
 }
 
-function completeAll(answers: readonly unknown[], shape: Shape): void {
-  for (const answer of answers) complete(answer, shape);
+function completeAll(responses: readonly unknown[], shape: Shape): void {
+  for (const response of responses) complete(response, shape);
 }
 
-function fill(answer: Fields, names: string | undefined, empty: () => unknown): void {
-  for (const name of namesIn(names)) answer[name] ??= empty();
+function fill(response: Fields, names: string | undefined, empty: () => unknown): void {
+  for (const name of namesIn(names)) response[name] ??= empty();
 }
 
-function convert(answer: Fields, names: string | undefined, by: (text: string) => unknown): void {
+function convert(response: Fields, names: string | undefined, by: (text: string) => unknown): void {
   for (const name of namesIn(names)) {
-    const value = answer[name];
-    if (typeof value === "string") answer[name] = by(value);
+    const value = response[name];
+    if (typeof value === "string") response[name] = by(value);
   }
 }
 

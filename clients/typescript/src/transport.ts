@@ -1,6 +1,6 @@
 import type { EncodedObject } from "./encode.js";
 
-/** The end of a call before its answer, by its timeout or its caller. */
+/** The end of a call before its response, by its timeout or its caller. */
 export interface CallEnd {
   /** Undefined while the call may go on. */
   readonly ended: "timeout" | "canceled" | undefined;
@@ -19,13 +19,13 @@ export interface Attempt {
   readonly message: EncodedObject;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the attempt even if the server never answers. */
+  /** Ends the attempt even if the server never responds. */
   readonly end: CallEnd;
   /** The rest of the call's time, which the server receives; Infinity if the call has no limit. */
   readonly timeoutMs: number;
 }
 
-export interface AttemptAnswer {
+export interface AttemptResponse {
   /** JSON of protobuf, whose times may already be Dates. */
   readonly message: unknown;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export interface AttemptAnswer {
 /** Carries attempts to the server: over gRPC in Node, over Connect and fetch elsewhere. */
 export interface Transport {
   /** @throws {AttemptError} */
-  send(attempt: Attempt): Promise<AttemptAnswer>;
+  send(attempt: Attempt): Promise<AttemptResponse>;
   /**
    * Opens a stream and passes its messages, as JSON of protobuf. Absent where streams are not supported.
    * @throws {AttemptError} for any end but the caller's and the one that the server says is good.

@@ -1,4 +1,4 @@
-/** JSON as answers hold it. */
+/** JSON as responses hold it. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 export interface JsonObject {

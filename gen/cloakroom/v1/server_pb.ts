@@ -59,7 +59,7 @@ export const ServerVersionSchema: GenMessage<ServerVersion> = /*@__PURE__*/
  */
 export const ServerService: GenService<{
   /**
-   * Reads the version of the server process that answers. During an update others may have another one.
+   * Reads the version of the server process that responds. During an update others may have another one.
    * Refuses keys and sessions of public applications, which every visitor of a page has.
    *
    * @generated from rpc cloakroom.v1.ServerService.GetServerVersion

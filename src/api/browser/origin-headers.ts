@@ -9,7 +9,7 @@ interface HeaderGroup {
 }
 
 /**
- * Response headers that act on the whole origin, its visitors or a document. Destinations and reactors answer on the
+ * Response headers that act on the whole origin, its visitors or a document. Destinations and reactors respond on the
  * vault's origin, shared with every other tenant and our own pages, so none of these passes. All other headers do.
  */
 export const ORIGIN_HEADERS: readonly HeaderGroup[] = [

@@ -17,7 +17,7 @@ export function ambiguityOf(request: IncomingMessage | StreamRequest): string | 
     return isSame ? undefined : "The Host header and :authority name different hosts.";
   }
   const coding = headers["transfer-encoding"];
-  // 0.9 has no headers, and 2.0 on an HTTP/1.1 connection would get an answer by the rules of another protocol.
+  // 0.9 has no headers, and 2.0 on an HTTP/1.1 connection would get a response by the rules of another protocol.
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "This server speaks HTTP/1.0, HTTP/1.1 and HTTP/2.";
   if (httpVersion === "1.1" && hosts.length === 0) return "A request in HTTP/1.1 needs a Host header.";
   if (coding === undefined) return undefined;

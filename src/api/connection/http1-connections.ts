@@ -21,7 +21,7 @@ const LINGER_MS = 1_000;
 
 interface Connection {
   /** Requests without a complete response. */
-  readonly unanswered: Set<ServerResponse>;
+  readonly openResponses: Set<ServerResponse>;
   requests: number;
   /** Time of the last byte received, on the clock of performance.now(). */
   quietSince: number;
@@ -38,7 +38,7 @@ export class Http1Connections {
 
   add(socket: Socket): void {
     this.#connections.set(socket, {
-      unanswered: new Set(),
+      openResponses: new Set(),
       requests: 0,
       quietSince: performance.now(),
       bytesRead: socket.bytesRead,
@@ -58,18 +58,18 @@ export class Http1Connections {
     if (!connection) return;
     if (this.#isClosing) response.shouldKeepAlive = false;
     connection.requests += 1;
-    connection.unanswered.add(response);
+    connection.openResponses.add(response);
     response.once("close", () => {
-      connection.unanswered.delete(response);
+      connection.openResponses.delete(response);
       connection.quietSince = performance.now();
       connection.bytesRead = socket.bytesRead;
     });
   }
 
   /** Whether part of a response is sent, and the rest is not. */
-  isAnswering(socket: Duplex): boolean {
+  hasBegunResponse(socket: Duplex): boolean {
     const connection = socket instanceof Socket ? this.#connections.get(socket) : undefined;
-    return [...(connection?.unanswered ?? [])].some(({ headersSent }) => headersSent);
+    return [...(connection?.openResponses ?? [])].some(({ headersSent }) => headersSent);
   }
 
   /**
@@ -78,8 +78,8 @@ export class Http1Connections {
    */
   closeUntil(closed: Promise<unknown>): void {
     this.#isClosing = true;
-    for (const { unanswered } of this.#connections.values()) {
-      for (const response of unanswered) response.shouldKeepAlive = false;
+    for (const { openResponses } of this.#connections.values()) {
+      for (const response of openResponses) response.shouldKeepAlive = false;
     }
     // The second immediate runs once the event loop has read what had arrived by `now`. Without it, a connection whose
     // request waits to be read after a busy moment looks quiet, and its client is reset.
@@ -95,7 +95,7 @@ export class Http1Connections {
 
   #closeQuiet(now: number): void {
     for (const [socket, connection] of this.#connections) {
-      if (connection.unanswered.size > 0) continue;
+      if (connection.openResponses.size > 0) continue;
       if (socket.bytesRead !== connection.bytesRead) {
         connection.bytesRead = socket.bytesRead;
         connection.quietSince = now;

@@ -70,7 +70,7 @@ export function createMultiProtocolServer(
     listenInTurn(request, response);
   });
   const unreadable = new UnreadableRequests(limits);
-  server.on("clientError", (error, socket) => unreadable.refuse(error, socket, http1.isAnswering(socket)));
+  server.on("clientError", (error, socket) => unreadable.refuse(error, socket, http1.hasBegunResponse(socket)));
   const h2 = createH2Server(limits);
   onEachRequest(h2, listener);
   const checks = onEachStream(h2, limits, serveStream);

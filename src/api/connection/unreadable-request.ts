@@ -28,11 +28,11 @@ export class UnreadableRequests {
     this.#limits = limits;
   }
 
-  /** @param isAnswering whether part of a response was sent: then no other can follow. */
-  refuse(error: ParserError, socket: Duplex, isAnswering: boolean): void {
+  /** @param hasBegunResponse whether part of a response was sent: then no other can follow. */
+  refuse(error: ParserError, socket: Duplex, hasBegunResponse: boolean): void {
     if (this.#ended.has(socket)) return;
     this.#ended.add(socket);
-    if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
+    if (error.code === "ECONNRESET" || !socket.writable || hasBegunResponse) {
       socket.destroy();
       return;
     }

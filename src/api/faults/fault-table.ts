@@ -18,7 +18,7 @@ export const FAULT_TABLE: Readonly<Record<FaultCode, FaultEntry>> = {
   reason_invalid: { http: 400, rpc: Code.InvalidArgument, title: "The reason is not valid." },
   not_found: { http: 404, rpc: Code.NotFound, title: "Not Found" },
   method_not_allowed: { http: 405, rpc: Code.Unimplemented, title: "Method Not Allowed" },
-  destination_timeout: { http: 408, rpc: Code.DeadlineExceeded, title: "The destination did not answer in time." },
+  destination_timeout: { http: 408, rpc: Code.DeadlineExceeded, title: "The destination did not respond in time." },
   already_exists: { http: 409, rpc: Code.AlreadyExists, title: "Already Exists" },
   conflict: { http: 409, rpc: Code.Aborted, title: "Conflict" },
   // A retry does not help, unlike after a conflict.

@@ -31,7 +31,7 @@ export function isHealthCheck({ url = "" }: Pick<IncomingMessage, "url">): boole
   return /^\/(?:healthz|readyz)\/?(?:\?|$)/.test(url) || url.startsWith(`/${Health.typeName}/`);
 }
 
-/** /healthz: this process answers. /readyz: it can serve; 503 while it drains or a check fails. */
+/** /healthz: this process responds. /readyz: it can serve; 503 while it drains or a check fails. */
 export function registerHealth(app: FastifyInstance, readiness: Readiness): void {
   const uncounted = { config: { rateScope: "uncounted" } } as const;
   app.get("/healthz", uncounted, (_request, reply) => reply.send({ status: "ok" }));

@@ -46,7 +46,7 @@ export type Observe = (request: ObservedRequest) => Observation;
 export function observeInto(log: OperatorLog, onEnd: (ended: EndedOperation) => void): Observe {
   return ({ rpc, route, traceId, parent }) => {
     const start = performance.now();
-    // Connect may answer with a refusal that the gate has recorded already.
+    // Connect may respond with a refusal that the gate has recorded already.
     let isOver = false;
     const isFirst = () => {
       const wasOver = isOver;

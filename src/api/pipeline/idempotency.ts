@@ -23,7 +23,7 @@ import { RECURSION_LIMIT } from "../messages/message-structure.js";
 
 const MAX_KEY_LENGTH = 255;
 
-/** The answer to a repeated request, to be shown once its transaction is committed. */
+/** The response to a repeated request, to be shown once its transaction is committed. */
 export interface Replay<Output extends DescMessage> {
   readonly accepted: boolean;
   /** It is a repeat with another request. */
@@ -33,7 +33,7 @@ export interface Replay<Output extends DescMessage> {
 
 /** An earlier request with the same key: answered, still at work, or cut off after it had begun. */
 export type EarlierRequest<Output extends DescMessage> =
-  | { readonly kind: "answered"; readonly replay: Replay<Output> }
+  | { readonly kind: "completed"; readonly replay: Replay<Output> }
   | { readonly kind: "running" }
   | { readonly kind: "left"; readonly subject: Uuid };
 
@@ -48,7 +48,7 @@ export interface KeyedRequest {
 }
 
 /**
- * Stores the part of an answer that a method keeps for an idempotency key, sealed, in the transaction of the effect.
+ * Stores the part of a response that a method keeps for an idempotency key, sealed, in the transaction of the effect.
  * For a day, the same key in the same tenant, application, method and resource is answered from it by the method's
  * rule, even if the request differs.
  */
@@ -83,7 +83,7 @@ export class Idempotency {
   }
 
   /**
-   * The result of an earlier request with this key. Checks an answer against the caller's current rights, and writes
+   * The result of an earlier request with this key. Checks a response against the caller's current rights, and writes
    * its log row.
    */
   async find<Output extends DescMessage>(tx: Transaction, output: Output): Promise<EarlierRequest<Output> | undefined> {
@@ -91,7 +91,7 @@ export class Idempotency {
     if (!row) return undefined;
     if (row.response) {
       const replay = await this.#replay(tx, { ...row, response: row.response }, output);
-      return { kind: "answered", replay };
+      return { kind: "completed", replay };
     }
     // Every row without a response has a subject: see begin().
     if (row.leased || !row.subject) return { kind: "running" };
@@ -109,12 +109,12 @@ export class Idempotency {
     });
   }
 
-  /** Stores the answer of an operation that {@link begin} noted. */
+  /** Stores the response of an operation that {@link begin} noted. */
   complete(tx: Transaction, output: DescMessage, response: Message): void {
     tx.enqueue(completeKey, { key_hash: this.#keyHash, response: this.#seal(output, response) });
   }
 
-  /** Stores the answer with whatever else the transaction writes. */
+  /** Stores the response with whatever else the transaction writes. */
   store(tx: Transaction, output: DescMessage, response: Message, accepted: boolean): void {
     tx.enqueue(deleteExpiredIdempotencyKey, this.#keyHash);
     const expiresAt = new Date(tx.now.getTime() + DAY_MS);

@@ -6,7 +6,7 @@ import { Fault, invalid, withFurtherFaults } from "../../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { KeyVersionUnknown } from "../../crypto/sealed.js";
 import type { NewCookie } from "../../people/visit.js";
-import type { AnswerHeaders, Reply, ServedMethod, VerbatimAnswer } from "../../services/call.js";
+import type { Reply, ResponseHeaders, ServedMethod, VerbatimResponse } from "../../services/call.js";
 import { fieldChecksOf } from "../../services/field-checks.js";
 import { StaleAuthorization } from "../../store/postgres/database-error.js";
 import type { Keyring } from "../../tenancy/keyring.js";
@@ -20,13 +20,13 @@ import { replayForFailedRepeat } from "./replay-for-failed-repeat.js";
 import { type CallParts, TransactingCall } from "./transacting-call.js";
 import { compileValidation } from "./validation.js";
 
-export interface Answer {
+export interface MethodResponse {
   readonly message: Message;
-  readonly headers: AnswerHeaders;
+  readonly headers: ResponseHeaders;
   /** 202 instead of the method's own status. */
   readonly accepted: boolean;
-  /** REST answers with this instead of the message. */
-  readonly verbatim: VerbatimAnswer | undefined;
+  /** REST responds with this instead of the message. */
+  readonly verbatim: VerbatimResponse | undefined;
   /** The message without what may not be kept. */
   lasting(): Message;
 }
@@ -41,7 +41,7 @@ export interface Pipeline extends MethodAdmission {
    * @param unreadable says why a request could not be read, of which only the path is there then.
    * @param partial what could be read of it, to find what else is wrong.
    */
-  run(admission: Admission, request: Message, unreadable?: Fault, partial?: Message): Promise<Answer>;
+  run(admission: Admission, request: Message, unreadable?: Fault, partial?: Message): Promise<MethodResponse>;
 }
 
 export interface PipelineParts extends AdmissionParts {
@@ -50,7 +50,7 @@ export interface PipelineParts extends AdmissionParts {
   readonly visits: Pick<Visits, "setCookie">;
 }
 
-/** Says that an answer is that of an earlier request with the same idempotency key. */
+/** Says that a response is that of an earlier request with the same idempotency key. */
 const REPLAYED = ["bt-idempotency-replayed", "true"] as const;
 
 /** How often a request authorizes again because the tenant's rights changed under it. */
@@ -58,7 +58,7 @@ const STALE_ATTEMPTS = 5;
 
 export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipeline {
   const { desc } = method;
-  const answer = answering(method, parts);
+  const run = runOf(method, parts);
   return {
     method,
     takesMask: getOption(desc, policyOption).mergePatch,
@@ -67,7 +67,7 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
       let caller = admitted;
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await answer(head, caller, request, unreadable, partial);
+          return await run(head, caller, request, unreadable, partial);
         } catch (error) {
           if (error instanceof KeyVersionUnknown && caller && attempt < STALE_ATTEMPTS) {
             parts.keyring.forget(caller.tenantId);
@@ -82,16 +82,16 @@ export function buildPipeline(method: ServedMethod, parts: PipelineParts): Pipel
   };
 }
 
-type AnswerRequest = (
+type RunMethod = (
   head: RequestHead,
   caller: Caller | undefined,
   request: Message,
   unreadable: Fault | undefined,
   partial: Message | undefined,
-) => Promise<Answer>;
+) => Promise<MethodResponse>;
 
 /** Validation, idempotency and the handler of one method, under rights that may turn out to be stale. */
-function answering(method: ServedMethod, parts: PipelineParts): AnswerRequest {
+function runOf(method: ServedMethod, parts: PipelineParts): RunMethod {
   const { desc } = method;
   const rpc = rpcOf(desc);
   const validate = compileValidation(desc.input);
@@ -173,7 +173,7 @@ function rpcOf({ parent, name }: DescMethod): string {
 class CollectedReply implements Reply {
   isAccepted = false;
   isReplayed = false;
-  written: VerbatimAnswer | undefined;
+  written: VerbatimResponse | undefined;
   cookie: NewCookie | undefined;
   lasting: (() => Message) | undefined;
 
@@ -185,8 +185,8 @@ class CollectedReply implements Reply {
     this.isReplayed = true;
   }
 
-  verbatim(answer: VerbatimAnswer): void {
-    this.written = answer;
+  verbatim(response: VerbatimResponse): void {
+    this.written = response;
   }
 
   setCookie(cookie: NewCookie): void {

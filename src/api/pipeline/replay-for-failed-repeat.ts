@@ -25,5 +25,5 @@ export async function replayForFailedRepeat<Output extends DescMessage>(
     database.shared.run(caller.tenantId, caller.revision, (tx) => idempotency.find(tx, output), head.memory),
   );
   if (earlier?.kind === "running") throw requestInFlight();
-  return earlier?.kind === "answered" ? showReplay(parts, earlier.replay) : undefined;
+  return earlier?.kind === "completed" ? showReplay(parts, earlier.replay) : undefined;
 }

@@ -2,7 +2,7 @@ import { create, type DescMessage, type Message, type MessageInitShape, type Mes
 import type { Caller } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 import type { TenantId, Uuid } from "../../base/ids.js";
-import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 import type { Call, ExternalOperation, Reply } from "../../services/call.js";
 import type { Database, Transactions } from "../../store/database.js";
@@ -20,7 +20,7 @@ export interface CallParts {
   readonly reply: Reply & {
     readonly isAccepted: boolean;
     keepAs(message: () => Message): void;
-    /** The answer is that of an earlier request. */
+    /** The response is that of an earlier request. */
     replayed(): void;
   };
   /** The request's idempotency state, returned once: the taker looks up the result of an earlier request. */
@@ -119,7 +119,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
     const met = await onceOnly(this.#parts.database, tenantId, () =>
       ordinary.run(tenantId, revision, (tx) => beginOnce(this.#output, idempotency, tx, operation), this.memory),
     );
-    if (met.kind === "answered") return showReplay(this.#parts, met.replay);
+    if (met.kind === "completed") return showReplay(this.#parts, met.replay);
     if (met.kind === "resumed") this.#parts.reply.replayed();
     const result = met.kind === "begun" ? await operation.act(met.begun) : met.result;
     const shown = create(this.#output, show(result));
@@ -146,7 +146,7 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
         kind.run(
           tenantId,
           revision,
-          (tx) => answerOnce(this.#output, this.#parts, idempotency, tx, work, show),
+          (tx) => runOnce(this.#output, this.#parts, idempotency, tx, work, show),
           this.memory,
         ),
       );
@@ -181,7 +181,7 @@ async function onceOnly<T>({ shared }: Database, tenantId: TenantId, run: () => 
 type Met<Output extends DescMessage, B, T> =
   | { readonly kind: "begun"; readonly begun: B }
   | { readonly kind: "resumed"; readonly result: T }
-  | { readonly kind: "answered"; readonly replay: Replay<Output> };
+  | { readonly kind: "completed"; readonly replay: Replay<Output> };
 
 async function beginOnce<Output extends DescMessage, B extends { readonly subject: Uuid }, T>(
   output: Output,
@@ -191,7 +191,7 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
 ): Promise<Met<Output, B, T>> {
   const earlier = await idempotency.find(tx, output);
   switch (earlier?.kind) {
-    case "answered":
+    case "completed":
       return earlier;
     case "running":
       throw requestInFlight();
@@ -207,21 +207,21 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
   }
 }
 
-type Answered<Output extends DescMessage> =
+type OnceResult<Output extends DescMessage> =
   | { readonly kind: "shown"; readonly message: MessageShape<Output> }
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
 
-/** Carries a request out and stores what is kept of its answer, unless an earlier request with the key was answered. */
-async function answerOnce<Output extends DescMessage, T, Tx extends Transaction>(
+/** Carries a request out and stores what is kept of its response, unless an earlier request with the key was answered. */
+async function runOnce<Output extends DescMessage, T, Tx extends Transaction>(
   output: Output,
   { reply }: CallParts,
   idempotency: Idempotency,
   tx: Tx,
   work: Work<T, Tx>,
   show: (result: T) => MessageInitShape<Output>,
-): Promise<Answered<Output>> {
+): Promise<OnceResult<Output>> {
   const earlier = await idempotency.find(tx, output);
-  if (earlier?.kind === "answered") return { kind: "replayed", replay: earlier.replay };
+  if (earlier?.kind === "completed") return { kind: "replayed", replay: earlier.replay };
   const result = await work(tx);
   const message = create(output, show(result));
   idempotency.store(tx, output, message, reply.isAccepted);

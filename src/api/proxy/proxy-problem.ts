@@ -33,7 +33,7 @@ export function errorOf(error: unknown, traceId: string): ShownError {
 }
 
 /**
- * A silent destination has no status, and the published answer is a 408. Without BT-PROXY-DESTINATION-STATUS that would
+ * A silent destination has no status, and the published response is a 408. Without BT-PROXY-DESTINATION-STATUS that would
  * blame the caller, so the caller gets a gateway's status.
  */
 const GATEWAY_TIMEOUT = 504;

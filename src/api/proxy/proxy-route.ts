@@ -5,8 +5,8 @@ import { keyProofOf } from "../../access/caller.js";
 import { Fault } from "../../base/fault.js";
 import { headerOf } from "../../base/header-of.js";
 import { type HeaderPair, headerPairs } from "../../egress/request-framing.js";
-import type { Proof } from "../../memory/memory-lease.js";
-import type { CallOwner, ProxyAnswer, ProxyCall, ProxyTarget } from "../../proxy/call.js";
+import type { Proof } from "../../memory/request-memory.js";
+import type { CallOwner, ProxyCall, ProxyResponse, ProxyTarget } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { proxyKeyIn } from "../../proxy/forward.js";
 import { rateRefusalOf } from "../admission/rate-gate.js";
@@ -19,10 +19,10 @@ import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { auditOf } from "../request/audit-of.js";
 import { CallerBody } from "../request/caller-body.js";
 import { memoryOf } from "../request/memory-of.js";
-import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-answer.js";
 import { errorOf } from "./proxy-problem.js";
+import { DESTINATION_STATUS, requireSendable, writeHead } from "./proxy-response.js";
 
-export type InvokeProxy = (call: ProxyCall) => Promise<ProxyAnswer>;
+export type InvokeProxy = (call: ProxyCall) => Promise<ProxyResponse>;
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -30,7 +30,7 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 export type ProxyRoute = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Serves /proxy and all paths below. Written by hand, because requests and answers pass in any form: a router would
+ * Serves /proxy and all paths below. Written by hand, because requests and responses pass in any form: a router would
  * refuse paths that it cannot decode, and invalid content types.
  * @param begin runs first for every request: counts it, and returns its path template for the metrics.
  */
@@ -56,7 +56,7 @@ export function isProxied(request: IncomingMessage): boolean {
 
 /** The part after /proxy in the path of a proxied request. */
 function pathTaken(request: IncomingMessage): string | undefined {
-  // Preflights have the same answer on all paths.
+  // Preflights have the same response on all paths.
   return request.method === "OPTIONS" ? undefined : pathBelow(pathOf(request));
 }
 
@@ -90,13 +90,13 @@ async function serve(
       observation.caller = owner.caller;
       memoryOf(request).prove(proofOf(owner));
     };
-    const answer = await invoke({ ...callOf(request, body, gone.signal), onOwner });
-    requireSendable(answer);
-    observation.end(answer.status);
-    writeHead(response, answer, request);
-    if (!Buffer.isBuffer(answer.body)) await pipeBody(answer.body, response, gone.signal);
-    else if (!gone.signal.aborted) response.write(answer.body);
-    // The destination stopped reading the request early. A client that is still sending may lose the answer to a reset.
+    const returned = await invoke({ ...callOf(request, body, gone.signal), onOwner });
+    requireSendable(returned);
+    observation.end(returned.status);
+    writeHead(response, returned, request);
+    if (!Buffer.isBuffer(returned.body)) await pipeBody(returned.body, response, gone.signal);
+    else if (!gone.signal.aborted) response.write(returned.body);
+    // The destination stopped reading the request early. A client that is still sending may lose the response to a reset.
     if (!Buffer.isBuffer(body) && body.destroyed) await dropUnreadBody(request);
     response.end();
     await leaveReusable(request, body);
@@ -105,14 +105,14 @@ async function serve(
       if (!gone.signal.aborted) observation.breakOff(error);
       return breakOff(response, request);
     }
-    const answer = errorOf(error, traceId);
+    const shown = errorOf(error, traceId);
     if (isCancelled(error instanceof DestinationFailed ? error.reason : error, gone.signal))
       observation.cancel("canceled");
-    else if (answer.fault) observation.fail(answer.status, answer.fault);
-    else observation.failFunction(answer.status, "proxy_error");
+    else if (shown.fault) observation.fail(shown.status, shown.fault);
+    else observation.failFunction(shown.status, "proxy_error");
     // A body that is not read would block its sender.
     if (!Buffer.isBuffer(body)) body.destroy();
-    await sendError(request, response, answer);
+    await sendError(request, response, shown);
   }
 }
 
@@ -121,7 +121,7 @@ async function sendError(
   response: ServerResponse,
   { status, body, destinationStatus, fault }: ReturnType<typeof errorOf>,
 ): Promise<void> {
-  // A client that is still sending may otherwise see the connection reset instead of the answer.
+  // A client that is still sending may otherwise see the connection reset instead of the response.
   const isAllRead = await dropUnreadBody(request);
   if (destinationStatus !== undefined) response.setHeader(DESTINATION_STATUS, destinationStatus);
   if (fault?.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
@@ -131,9 +131,9 @@ async function sendError(
   response.end(text);
 }
 
-/** Marks an answer as incomplete: over HTTP/2 a stream destroyed without an error looks complete. */
+/** Marks a response as incomplete: over HTTP/2 a stream destroyed without an error looks complete. */
 function breakOff(response: ServerResponse, { httpVersionMajor }: IncomingMessage): void {
-  response.destroy(httpVersionMajor === 1 ? undefined : new Error("The answer could not be given to its end."));
+  response.destroy(httpVersionMajor === 1 ? undefined : new Error("The response could not be given to its end."));
 }
 
 /** A connection with an unread request cannot serve another. */

@@ -1,6 +1,6 @@
 import type { AuditContext } from "../../audit/audit-context.js";
 import type { Fault } from "../../base/fault.js";
-import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 
 /** The part of a request that is available before its body is read. */

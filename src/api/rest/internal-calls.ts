@@ -4,7 +4,7 @@ import type { Authenticator } from "../../access/authenticate.js";
 import { applicationOf, type Caller } from "../../access/caller.js";
 import { newUuid } from "../../base/ids.js";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
-import type { ApiAnswer, CallApi } from "../../functions/host-calls.js";
+import type { ApiResponse, CallApi } from "../../functions/host-calls.js";
 import type { MemoryBudget } from "../../memory/memory-budget.js";
 import type { BtMethod } from "../../sandbox/host-calls.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
@@ -61,7 +61,7 @@ async function run(
   args: Json,
   authenticator: Authenticator,
   head: RequestHead,
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const { tenantId, context } = caller;
   const application = applicationOf(caller);
   const renew = async () => {
@@ -70,8 +70,8 @@ async function run(
   };
   const admission = await pipeline.admitCaller(head, caller, renew);
   const { message, lasting } = await pipeline.run(admission, read(args));
-  const bodyOf = (answer: Message): Json => {
-    const text = rest.write(answer);
+  const bodyOf = (response: Message): Json => {
+    const text = rest.write(response);
     return text === undefined ? null : JSON.parse(text);
   };
   return { status: rest.status, body: bodyOf(message), lasting: () => bodyOf(lasting()) };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { headerOf } from "../../base/header-of.js";
-import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { RequestMemory } from "../../memory/request-memory.js";
 import { auditOf } from "../request/audit-of.js";
 import { memoryOf } from "../request/memory-of.js";
 import type { RequestAudit, RequestHead } from "../request/request-head.js";

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault } from "../../base/fault.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { FunctionFailed } from "../../functions/function-failed.js";
-import type { VerbatimAnswer } from "../../services/call.js";
+import type { VerbatimResponse } from "../../services/call.js";
 import { rateScopeOf } from "../admission/rate-gate.js";
 import { refuseLoadAsPage } from "../browser/fetch-metadata.js";
 import { passedHeaders } from "../browser/origin-headers.js";
@@ -36,7 +36,7 @@ export function registerRest(
         method: rest.verb,
         url: routePath(rest.path),
         config: { rateScope: rateScopeOf(rest.method.desc) },
-        handler: (request, reply) => answer(rest, pipeline, observe, request, reply),
+        handler: (request, reply) => respond(rest, pipeline, observe, request, reply),
       });
     }
   }
@@ -76,7 +76,7 @@ function refuseMethod(request: FastifyRequest, reply: FastifyReply, served: Read
   return sendFault(reply, new Fault("method_not_allowed", `This path takes ${allow}.`), traceOf(request.raw));
 }
 
-async function answer(
+async function respond(
   rest: RestMethod,
   pipeline: Pipeline,
   observe: Observe,
@@ -96,8 +96,8 @@ async function answer(
     const admission = await pipeline.admit(head);
     observation.caller = admission.caller;
     const { message, unreadable, partial } = await rest.read(request.raw, parametersOf(request), queryOf(request));
-    const answer = await pipeline.run(admission, message, unreadable, partial);
-    const { message: response, headers, accepted, verbatim } = answer;
+    const result = await pipeline.run(admission, message, unreadable, partial);
+    const { message: response, headers, accepted, verbatim } = result;
     if (verbatim) {
       observation.end(verbatim.status);
       return sendVerbatim(request, reply, verbatim);
@@ -130,13 +130,13 @@ async function encoded(text: string): Promise<Buffer> {
 const BODILESS = new Set([204, 205, 304]);
 
 /**
- * Sends the answer of tenants' code: text unchanged, anything else as JSON. The code's headers replace ours, except for
+ * Sends the response of tenants' code: text unchanged, anything else as JSON. The code's headers replace ours, except for
  * the trace id and those that act on the vault's origin.
  */
 function sendVerbatim(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, headers, body }: VerbatimAnswer,
+  { status, headers, body }: VerbatimResponse,
 ): FastifyReply {
   const isText = typeof body === "string";
   const isBodiless = BODILESS.has(status);

@@ -1,5 +1,5 @@
 import { headerOf } from "../../base/header-of.js";
-import type { RequestMemory } from "../../memory/memory-lease.js";
+import type { RequestMemory } from "../../memory/request-memory.js";
 import type { Visit } from "../../people/visit.js";
 import type { Visits } from "../browser/visits.js";
 import type { ArrivedRequest } from "../connection/exchange.js";

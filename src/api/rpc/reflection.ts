@@ -28,13 +28,13 @@ export function registerReflection(
   const stable: ServiceImpl<typeof ServerReflection> = {
     async *serverReflectionInfo(questions) {
       for await (const question of questions)
-        yield { originalRequest: question, messageResponse: catalogue.answer(question) };
+        yield { originalRequest: question, messageResponse: catalogue.responseTo(question) };
     },
   };
   const alpha: ServiceImpl<typeof ServerReflectionAlpha> = {
     async *serverReflectionInfo(questions) {
       for await (const question of questions)
-        yield { originalRequest: question, messageResponse: catalogue.answer(question) };
+        yield { originalRequest: question, messageResponse: catalogue.responseTo(question) };
     },
   };
   router.service(ServerReflection, stable, limits).service(ServerReflectionAlpha, alpha, limits);
@@ -52,7 +52,7 @@ class Catalogue {
     for (const file of [...services.map((service) => service.file), ...others]) this.#add(file);
   }
 
-  answer({ messageRequest }: Question) {
+  responseTo({ messageRequest }: Question) {
     switch (messageRequest.case) {
       case "listServices":
         return {

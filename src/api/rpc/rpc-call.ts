@@ -58,7 +58,7 @@ export function translateRpcErrors(
     if (!call) throw new Error("a call bypassed the server's entry point");
     shortenDeadline(request.header, limits.timeoutMs);
     const { raw } = call;
-    const response = await answerOf(handler, request, call, limits);
+    const response = await responseOf(handler, request, call, limits);
     if ((await dropUnreadBody(raw)) || raw.httpVersionMajor !== 1) return response;
     const header = new Headers(response.header);
     header.set("connection", "close");
@@ -67,7 +67,7 @@ export function translateRpcErrors(
   return Object.assign(handle, handler);
 }
 
-async function answerOf(
+async function responseOf(
   handler: UniversalHandler,
   request: UniversalServerRequest,
   call: RpcCall,

@@ -6,7 +6,7 @@ import { FunctionFailed } from "../../functions/function-failed.js";
 import type { Admission, MethodAdmission } from "../admission/admission.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { isCancelled, type Observation, toFault } from "../observation/observation.js";
-import type { Answer, Pipeline } from "../pipeline/pipeline.js";
+import type { MethodResponse, Pipeline } from "../pipeline/pipeline.js";
 import type { RequestHead } from "../request/request-head.js";
 import { connectErrorOf, connectErrorOfFunction } from "./rpc-error.js";
 
@@ -21,7 +21,7 @@ export async function admitCall(
     observation.caller = admission.caller;
     return admission;
   } catch (error) {
-    throw refusalOf(error, observation, head.traceId);
+    throw recordFailure(error, observation, head.traceId);
   }
 }
 
@@ -29,18 +29,18 @@ export async function admitCall(
  * Runs a method for an admitted call. `throwIfOver` throws the reason of a call that was cancelled meanwhile.
  * @throws {ConnectError} in the caller's form.
  */
-export async function answerCall(
+export async function runCall(
   pipeline: Pipeline,
   admission: Admission,
   observation: Observation,
   request: Message,
   throwIfOver: () => void,
-): Promise<Answer> {
+): Promise<MethodResponse> {
   try {
     throwIfOver();
-    const answer = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
+    const response = await pipeline.run(admission, request, pipeline.takesMask ? maskFault(request) : undefined);
     observation.end(200);
-    return answer;
+    return response;
   } catch (error) {
     const { traceId, signal } = admission.head;
     if (isCancelled(error, signal)) {
@@ -48,7 +48,7 @@ export async function answerCall(
       observation.cancel(reason.code === Code.DeadlineExceeded ? "deadline_exceeded" : "canceled");
       throw reason;
     }
-    if (!(error instanceof FunctionFailed)) throw refusalOf(error, observation, traceId);
+    if (!(error instanceof FunctionFailed)) throw recordFailure(error, observation, traceId);
     const code = pipeline.method.desc.parent === ProxyService ? "proxy_error" : "reactor_error";
     observation.failFunction(error.status, code);
     throw connectErrorOfFunction(error, code, traceId);
@@ -56,7 +56,7 @@ export async function answerCall(
 }
 
 /** Records a thrown value in the operator's log and converts it for the caller. */
-export function refusalOf(error: unknown, observation: Observation, traceId: string): ConnectError {
+export function recordFailure(error: unknown, observation: Observation, traceId: string): ConnectError {
   const fault = toFault(error);
   observation.fail(FAULT_TABLE[fault.code].http, fault);
   return connectErrorOf(fault, traceId);

@@ -27,7 +27,7 @@ import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
-import { admitCall, answerCall, refusalOf } from "./rpc-method.js";
+import { admitCall, recordFailure, runCall } from "./rpc-method.js";
 import { STREAM_LIMITS, type StreamOptions, serveStreams } from "./rpc-stream.js";
 
 const callKey = createContextKey<RpcCall | undefined>(undefined, { description: "the call" });
@@ -134,7 +134,7 @@ async function gate(pipeline: MethodAdmission, context: HandlerContext, { observ
 function refuseAtOnce(fault: Fault, context: HandlerContext, observe: Observe): ConnectError {
   const { raw } = callOf(context);
   const traceId = traceOf(raw);
-  return refusalOf(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanIn(raw) }), traceId);
+  return recordFailure(fault, observe({ rpc: context.method.name, traceId, parent: parentSpanIn(raw) }), traceId);
 }
 
 function callOf(context: HandlerContext): RpcCall {
@@ -166,9 +166,9 @@ function serveUnary(
     }
     const throwIfOver = () => context.signal.throwIfAborted();
     const message = call.ahead?.message ?? request;
-    const answer = await answerCall(pipeline, admission, observation, message, throwIfOver);
-    for (const [name, value] of answer.headers) context.responseHeader.set(name, value);
-    return answer.message;
+    const response = await runCall(pipeline, admission, observation, message, throwIfOver);
+    for (const [name, value] of response.headers) context.responseHeader.set(name, value);
+    return response.message;
   };
   const jsonOptions = jsonOptionsFor((bytes) => checkTypes(method, bytes));
   router.rpc(method, implementation, { readMaxBytes: messageBytes, jsonOptions });

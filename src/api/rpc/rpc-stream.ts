@@ -4,7 +4,7 @@ import { Fault } from "../../base/fault.js";
 import type { StreamPipeline } from "../pipeline/stream-pipeline.js";
 import type { RpcCall, RpcLimits } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
-import { refusalOf } from "./rpc-method.js";
+import { recordFailure } from "./rpc-method.js";
 import { StreamLimiter } from "./stream-limiter.js";
 
 /** A stream lives 10 to 15 minutes, spread: otherwise all callers of a server return at once. */
@@ -81,7 +81,7 @@ async function* messagesOf(
     throw connectErrorOf(new Fault("unavailable", "The stream has ended. Continue with its last cursor."), traceId);
   } catch (error) {
     if (error instanceof ConnectError || context.signal.aborted) throw error;
-    throw refusalOf(error, observation, traceId);
+    throw recordFailure(error, observation, traceId);
   } finally {
     context.signal.removeEventListener("abort", leave);
     free();

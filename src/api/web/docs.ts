@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { FastifyInstance } from "fastify";
 import { packageFile } from "../../base/package-files.js";
-import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { FRAME_STYLES, readGuides, renderPage } from "./docs-frame.js";
 
 /** A file of the documentation, in memory. */

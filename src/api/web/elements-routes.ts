@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type FramePasses, parseKeyName } from "../../access/frame-passes.js";
 import { Fault } from "../../base/fault.js";
-import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import type { ReadClient } from "../connection/client-address.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import type { Observation, Observe } from "../observation/observation.js";
@@ -32,7 +32,7 @@ const FRAME_HEADERS = {
   "cross-origin-resource-policy": "cross-origin",
   "cross-origin-embedder-policy": "require-corp",
   "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
-  // The answer depends on the allowed origins, which may change.
+  // The response depends on the allowed origins, which may change.
   "cache-control": "private, max-age=30",
 } as const;
 

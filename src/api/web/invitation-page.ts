@@ -6,7 +6,7 @@ import type { Observe } from "../observation/observation.js";
 import { auditOf } from "../request/audit-of.js";
 import { memoryOf } from "../request/memory-of.js";
 import { readForm } from "../rest/body.js";
-import { answerPage, escaped, type PageContent } from "./page.js";
+import { escaped, type PageContent, respondWithPage } from "./page.js";
 
 const ROUTE = `${INVITATION_PATH}/:link`;
 /** Longer than two names can be. */
@@ -24,10 +24,10 @@ export function registerInvitationPage(
   const page = { observe, rpc: "AcceptInvitation", route: ROUTE };
   // Programs that scan mails open links: only the button changes anything.
   app.get(ROUTE, PORTAL, (request, reply) =>
-    answerPage(page, request, reply, async () => showInvitation(await invitations.get(linkOf(request)))),
+    respondWithPage(page, request, reply, async () => showInvitation(await invitations.get(linkOf(request)))),
   );
   app.post(ROUTE, PORTAL, (request, reply) =>
-    answerPage(page, request, reply, async () => {
+    respondWithPage(page, request, reply, async () => {
       const link = linkOf(request);
       const invited = await invitations.get(link);
       const presented = parseLink(link);

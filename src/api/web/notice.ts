@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { messagePage } from "./message-page.js";
 import type { WebBuild } from "./web-build.js";
 

@@ -6,7 +6,7 @@ import { SIGN_IN_PATH } from "../../people/sign-in-message.js";
 import { REQUEST_SECONDS } from "../../people/sign-in-request.js";
 import { isPrefetch, type Visits } from "../browser/visits.js";
 import type { Observe } from "../observation/observation.js";
-import { answerPage } from "./page.js";
+import { respondWithPage } from "./page.js";
 
 const CONSOLE_PATH = "/console";
 
@@ -28,7 +28,7 @@ export function registerOpenIdPage(app: FastifyInstance, { openId, visits }: Ope
     exposeHeadRoute: false,
     config: { rateScope: "portal" },
     handler: (request, reply) =>
-      answerPage(page, request, reply, async () => {
+      respondWithPage(page, request, reply, async () => {
         if (isPrefetch(request.headers)) throw new Fault("permission_denied", "Open this page itself to sign in.");
         const { url = "" } = request.raw;
         const mark = url.indexOf("?");

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Fault } from "../../base/fault.js";
 import { escaped } from "../../base/html.js";
-import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
 import { requirePageLoad } from "../browser/fetch-metadata.js";
+import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { FAULT_TABLE } from "../faults/fault-table.js";
 import { type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
@@ -50,8 +50,8 @@ export interface PageRoute {
   readonly route: string;
 }
 
-/** Answers with the page from `work`, or with an error page. */
-export async function answerPage(
+/** Responds with the page from `work`, or with an error page. */
+export async function respondWithPage(
   { observe, rpc, route }: PageRoute,
   request: FastifyRequest,
   reply: FastifyReply,

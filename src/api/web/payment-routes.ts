@@ -12,7 +12,7 @@ import { parentSpanIn, traceOf } from "../observation/trace.js";
 import { memoryOf } from "../request/memory-of.js";
 import { readAll, readForm } from "../rest/body.js";
 import { sendFault } from "../rest/rest-routes.js";
-import { answerPage, escaped, type PageContent } from "./page.js";
+import { escaped, type PageContent, respondWithPage } from "./page.js";
 
 const WEBHOOK_BYTES = 1024 * 1024;
 const FORM_BYTES = 1024;
@@ -59,29 +59,39 @@ export function registerPaymentRoutes(
     }
   });
   app.get(`${RETURN_PATH}/:address`, PORTAL, (request, reply) =>
-    answerPage({ observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, request, reply, async () => {
+    respondWithPage({ observe, rpc: "FinishApproval", route: `${RETURN_PATH}/:address` }, request, reply, async () => {
       const payment = await incoming.approval(addressOf(request), queryOf(request));
       if (!payment) throw new Fault("not_found", "There is no such payment.");
       return showEnd(payment);
     }),
   );
   app.get(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
-    answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
-      const view = await approvals.get(addressOf(request));
-      if (!view) throw new Fault("not_found", "There is no such payment.");
-      return showApproval(view);
-    }),
+    respondWithPage(
+      { observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` },
+      request,
+      reply,
+      async () => {
+        const view = await approvals.get(addressOf(request));
+        if (!view) throw new Fault("not_found", "There is no such payment.");
+        return showApproval(view);
+      },
+    ),
   );
   app.post(`${SIMULATOR_PATH}/:address`, PORTAL, (request, reply) =>
-    answerPage({ observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` }, request, reply, async () => {
-      if (!(await approvals.get(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
-      proveAddress(request);
-      const choice = await readChoice(request);
-      const view = await approvals.decide(addressOf(request), choice);
-      if (!view) throw new Fault("not_found", "There is no such payment.");
-      reply.header("location", view.returnUrl);
-      return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
-    }),
+    respondWithPage(
+      { observe, rpc: "SimulatorApproval", route: `${SIMULATOR_PATH}/:address` },
+      request,
+      reply,
+      async () => {
+        if (!(await approvals.get(addressOf(request)))) throw new Fault("not_found", "There is no such payment.");
+        proveAddress(request);
+        const choice = await readChoice(request);
+        const view = await approvals.decide(addressOf(request), choice);
+        if (!view) throw new Fault("not_found", "There is no such payment.");
+        reply.header("location", view.returnUrl);
+        return { status: 303, title: "Thank you", body: "<p>You are taken back.</p>" };
+      },
+    ),
   );
 }
 
@@ -89,12 +99,12 @@ export function registerPaymentRoutes(
 function registerChallenges(app: FastifyInstance, challenges: SimulatedChallenges, observe: Observe): void {
   const route = `${CHALLENGE_PATH}/:address`;
   app.get(route, PORTAL, (request, reply) =>
-    answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
+    respondWithPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () =>
       showChallenge(await challenges.get(addressOf(request))),
     ),
   );
   app.post(route, PORTAL, (request, reply) =>
-    answerPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
+    respondWithPage({ observe, rpc: "ThreeDSChallenge", route }, request, reply, async () => {
       if (!(await challenges.get(addressOf(request)))) return showChallenge(undefined);
       proveAddress(request);
       const choice = await readChoice(request);
@@ -108,7 +118,7 @@ function showChallenge(session: ThreeDSSession | undefined): PageContent {
   const isOpen = session.authentication?.status === "challenge";
   const body = isOpen
     ? `<p>Your bank asks whether it is you who wants to pay.</p>\n${choices()}`
-    : "<p>Your bank has noted your answer. You can close this page.</p>";
+    : "<p>Your bank has noted your response. You can close this page.</p>";
   return { status: 200, title: "Card simulator", body };
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { IMMUTABLE, sendFile } from "./send-file.js";
 import { WEB_PATH, type WebBuild } from "./web-build.js";
 

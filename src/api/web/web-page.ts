@@ -1,5 +1,5 @@
 import { escaped } from "../../base/html.js";
-import { OWN_PAGE_HEADERS } from "../browser/answer-headers.js";
+import { OWN_PAGE_HEADERS } from "../browser/security-headers.js";
 import { WEB_PATH, type WebBuild } from "./web-build.js";
 
 /** A page whose content is drawn by one bundle. */

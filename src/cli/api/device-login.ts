@@ -27,7 +27,7 @@ export async function deviceLogin(call: ApiCall, vault: VaultAddress) {
   throw new UsageError("The code has expired. Run the command again.");
 }
 
-/** Waits twice as long where vault or issuer do not answer in time (RFC 8628, 3.5). Throws any other error. */
+/** Waits twice as long where vault or issuer do not respond in time (RFC 8628, 3.5). Throws any other error. */
 function longerPause(error: unknown, seconds: number): number {
   const mayPass = ["unavailable", "connection_failed", "timeout", "rate_limited"];
   if (error instanceof CloakroomError && mayPass.includes(error.code)) return Math.min(2 * seconds, MAX_PAUSE_SECONDS);

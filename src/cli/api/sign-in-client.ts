@@ -96,7 +96,7 @@ const SYSTEMS: Readonly<Record<string, string>> = { linux: "Linux", darwin: "Mac
 function asClientError(error: ConnectError, method: string): CloakroomError {
   const [info] = error.findDetails(ErrorInfoSchema);
   const code = codeOf(info?.reason, error.code);
-  const message = info ? error.rawMessage : "The vault cannot be reached, or something else answers at this address.";
+  const message = info ? error.rawMessage : "The vault cannot be reached, or something else responds at this address.";
   return new CloakroomError({ code, message, traceId: info?.metadata.trace_id, cause: error }, { method, attempts: 1 });
 }
 

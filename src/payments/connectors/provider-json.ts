@@ -3,11 +3,11 @@ import type { JsonObject } from "../../base/json.js";
 import type { ConnectorContext } from "../connector.js";
 import type { ErrorCode } from "../error-code.js";
 import type { ProviderCodes, Unknown } from "../outcome.js";
-import type { ProviderCall, ProviderReply } from "../provider-http.js";
+import type { ProviderCall, ProviderCallResult } from "../provider-http.js";
 import { parseObject } from "./read-json.js";
 
-/** A service's answer, as far as it is trustworthy. */
-export type JsonReply =
+/** A service's response, as far as it is trustworthy. */
+export type JsonCallResult =
   /** Any 2xx with a JSON object, or any 4xx. The body is empty if the service sent no JSON. */
   | {
       readonly kind: "json";
@@ -24,24 +24,24 @@ const TOO_MANY = 429;
 const RETRY_AFTER_MS = [200, 600];
 
 /** Sends one call and reads its JSON. Resends only after a 429, at most twice. */
-export async function callJson({ send }: ConnectorContext, call: ProviderCall): Promise<JsonReply> {
+export async function callJson({ send }: ConnectorContext, call: ProviderCall): Promise<JsonCallResult> {
   for (const delay of RETRY_AFTER_MS) {
-    const reply = await send(call);
-    if (!isRefusedForNumber(reply)) return readReply(reply);
+    const result = await send(call);
+    if (!isRefusedForNumber(result)) return readResult(result);
     await wait(delay);
   }
-  return readReply(await send(call));
+  return readResult(await send(call));
 }
 
-function isRefusedForNumber(reply: ProviderReply): boolean {
-  return reply.kind === "answered" && reply.answer.status === TOO_MANY;
+function isRefusedForNumber(result: ProviderCallResult): boolean {
+  return result.kind === "responded" && result.response.status === TOO_MANY;
 }
 
-function readReply(reply: ProviderReply): JsonReply {
-  if (reply.kind === "never_sent") return { kind: "never_sent", codes: { rawCode: reply.reason } };
-  if (reply.kind === "sent_unknown") return { kind: "unknown", codes: { rawCode: reply.reason } };
-  const { status, text } = reply.answer;
-  const transientError = reply.answer.header("transient-error");
+function readResult(result: ProviderCallResult): JsonCallResult {
+  if (result.kind === "never_sent") return { kind: "never_sent", codes: { rawCode: result.reason } };
+  if (result.kind === "sent_unknown") return { kind: "unknown", codes: { rawCode: result.reason } };
+  const { status, text } = result.response;
+  const transientError = result.response.header("transient-error");
   const body = parseObject(text);
   if (status >= 200 && status < 300) {
     return body

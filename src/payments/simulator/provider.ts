@@ -13,7 +13,7 @@ export const simulatorProvider: Provider = {
     fields: [
       required(textField("merchant_id", "Merchant ID")),
       { ...textField("verify_result", "Result of the credentials check"), choices: ["available", "failed", "pending"] },
-      { ...textField("latency_ms", "Latency of each answer in milliseconds"), format: "number" },
+      { ...textField("latency_ms", "Latency of each response in milliseconds"), format: "number" },
       { ...textField("approval_ttl_s", "Seconds a buyer has to approve"), format: "number" },
       { ...textField("async_capture", "Captures take two seconds"), format: "boolean" },
       secretField("webhook_secret", "Secret that webhooks are signed with"),

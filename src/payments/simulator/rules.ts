@@ -11,8 +11,8 @@ export type Verdict =
   | { readonly kind: "frictionless" }
   | { readonly kind: "setup_error" };
 
-/** The fault in the answer of an authorization. */
-export type AnswerFault = "none" | "lost" | "request_lost" | "status_500" | "malformed" | "late";
+/** The fault in the response of an authorization. */
+export type ResponseFault = "none" | "lost" | "request_lost" | "status_500" | "malformed" | "late";
 
 /** The end of an operation after the authorization. */
 export interface LaterFault {
@@ -23,7 +23,7 @@ export interface LaterFault {
 export interface Behaviour {
   readonly verdict: Verdict;
   readonly cvv: CvvCode;
-  readonly answer: AnswerFault;
+  readonly responseFault: ResponseFault;
   readonly later: LaterFault | undefined;
   readonly approvesHalf: boolean;
   readonly asyncCapture: boolean;
@@ -108,7 +108,7 @@ const LATER_BY_AMOUNT: ReadonlyMap<number, LaterFault> = new Map([
   [520004, { operation: "refund", errorCode: "refund_already_satisfied" }],
 ]);
 
-const ANSWER_BY_AMOUNT: ReadonlyMap<number, AnswerFault> = new Map([
+const RESPONSE_FAULT_BY_AMOUNT: ReadonlyMap<number, ResponseFault> = new Map([
   [600001, "lost"],
   [600002, "request_lost"],
   [600003, "status_500"],
@@ -125,7 +125,7 @@ export function behaviourOf(request: AuthorizationRequest): Behaviour {
   return {
     verdict: amount === 600010 ? { kind: "challenge", afterwards: "as_chosen" } : verdict,
     cvv: cvvOf(card),
-    answer: ANSWER_BY_AMOUNT.get(amount) ?? "none",
+    responseFault: RESPONSE_FAULT_BY_AMOUNT.get(amount) ?? "none",
     later:
       card.number === CAPTURE_REFUSED
         ? { operation: "capture", errorCode: "issuer_decline" }

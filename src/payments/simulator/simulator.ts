@@ -28,7 +28,7 @@ export type SendWebhook = (tenantId: TenantId, change: Change) => void;
 
 /**
  * A payment service that moves no money. Deterministic: the same card and amount end the same way (docs/payments.md).
- * Its payments are in the database, and answers can be lost, to exercise everything that follows a loss.
+ * Its payments are in the database, and responses can be lost, to exercise everything that follows a loss.
  */
 export class Simulator implements Connector {
   readonly formulaId = "simulator-card";
@@ -53,7 +53,7 @@ export class Simulator implements Connector {
     const now = context.now.getTime();
     const behaviour = behaviourOf(request);
     const decided = decide(context, request, behaviour, now);
-    const isLostOnItsWay = behaviour.answer === "request_lost";
+    const isLostOnItsWay = behaviour.responseFault === "request_lost";
     const before = await this.#store.find(tenantId, reconciliationId);
     if (before?.bankState === "lost") {
       await this.#store.change(tenantId, reconciliationId, ({ bankState }) =>
@@ -70,7 +70,7 @@ export class Simulator implements Connector {
         const after = request.intent === "capture" ? decided.captureMs : 0;
         this.#sendWebhook(tenantId, { reference: reconciliationId, after, times: behaviour.isSentTwice ? 2 : 1 });
       }
-      if (behaviour.answer !== "none") return lostAnswer(behaviour.answer);
+      if (behaviour.responseFault !== "none") return lostResponse(behaviour.responseFault);
     }
     const simulated = (await this.#store.find(tenantId, reconciliationId)) ?? decided;
     const first = entryOf(simulated, "authorization");
@@ -142,7 +142,7 @@ export class Simulator implements Connector {
   }
 
   /**
-   * An operation after the authorization. If the payment already has an entry under its key, that entry is the answer.
+   * An operation after the authorization. If the payment already has an entry under its key, that entry is the response.
    */
   async #follow(
     context: ConnectorContext,
@@ -190,7 +190,7 @@ export class Simulator implements Connector {
   }
 }
 
-function lostAnswer(fault: Exclude<Behaviour["answer"], "none">): AuthorizationOutcome {
+function lostResponse(fault: Exclude<Behaviour["responseFault"], "none">): AuthorizationOutcome {
   const rawCode = {
     lost: "connection_lost",
     request_lost: "connection_lost",

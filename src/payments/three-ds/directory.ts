@@ -1,6 +1,6 @@
 import type { AuthenticationStatus } from "./session.js";
 
-/** The issuer's answer to an authentication request, or after a challenge. */
+/** The issuer's response to an authentication request, or after a challenge. */
 export interface DirectoryVerdict {
   readonly status: AuthenticationStatus;
   readonly statusReason?: string;

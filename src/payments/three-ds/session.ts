@@ -7,7 +7,7 @@ import { AAD_COLUMNS } from "../../store/tenancy/sealed-rows.js";
 
 export type AuthenticationStatus = "successful" | "attempted" | "failed" | "unavailable" | "challenge" | "rejected";
 
-/** The issuer's answer. Times are milliseconds since the epoch. */
+/** The issuer's response. Times are milliseconds since the epoch. */
 export interface Authentication {
   readonly status: AuthenticationStatus;
   /** EMV 3DS transStatus: Y, A, N, U, C or R. */

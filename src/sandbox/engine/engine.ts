@@ -38,8 +38,8 @@ export interface EngineRun {
   readonly cancelled: Int32Array;
   /** Aborted when the run is cancelled while its code waits. */
   readonly signal: AbortSignal;
-  /** Sends a call of bt or fetch; the callback gets the answer, at most once. */
-  readonly callHost: (payload: Uint8Array<ArrayBuffer>, answer: (reply: Uint8Array) => void) => void;
+  /** Sends a call of bt or fetch; the callback gets the result, at most once. */
+  readonly callHost: (payload: Uint8Array<ArrayBuffer>, deliver: (reply: Uint8Array) => void) => void;
 }
 
 export type EngineResult =

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.js";
 import { object, parseJson } from "../wire/shape.js";
 import { bytesOf, optionalWhole } from "./host-crypto/parameters.js";
 
-/** The largest bodies that code sees have 5 MB, and the largest answers of the host 10 MB. */
+/** The largest bodies that code sees have 5 MB, and the largest results of the host 10 MB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**

@@ -79,7 +79,7 @@ export default function boot(host: Host): Guest {
     call(args, hasApplication, limits) {
       if (!isStarted) start(limits);
       isStarted = false;
-      const answer = async () => {
+      const runAndFinish = async () => {
         try {
           const run = typeof handler === "function" ? handler : await handler;
           handler = run;
@@ -92,7 +92,7 @@ export default function boot(host: Host): Guest {
           ending.threw(thrown);
         }
       };
-      void answer();
+      void runAndFinish();
     },
     deliver: (number, payload) => calls.deliver(number, payload),
     fire: (number) => guarded(ending, () => timers.fire(number)),

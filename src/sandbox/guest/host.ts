@@ -5,7 +5,7 @@
 export interface Host {
   /** Ends the run. A second call is ignored. */
   readonly finish: (kind: FinishKind, report: Uint8Array, value: Uint8Array) => void;
-  /** Starts a call of bt or fetch; `deliver` gets the answer under the same number. */
+  /** Starts a call of bt or fetch; `deliver` gets the response under the same number. */
   readonly send: (number: number, payload: Uint8Array) => void;
   /** Schedules a call of `fire` with this number. */
   readonly setTimer: (number: number, ms: number) => void;

@@ -3,7 +3,7 @@ import { errorTexts } from "./error-texts.js";
 
 /**
  * Our own implementation of the error classes of `@basis-theory/basis-theory-reactor-formulas-sdk-js`: tenants' code
- * throws them to choose the status and the texts of the answer.
+ * throws them to choose the status and the texts of the response.
  */
 export class ReactorError extends Error {
   readonly status: number;
@@ -22,7 +22,7 @@ export class ReactorError extends Error {
   }
 }
 
-/** An answer made by the code: the caller gets status, headers and body unchanged. */
+/** A response made by the code: the caller gets status, headers and body unchanged. */
 export class CustomHttpResponseError extends Error {
   readonly status: number;
   readonly headers: unknown;

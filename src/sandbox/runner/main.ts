@@ -12,7 +12,7 @@ import type { RunnerSettings } from "./settings.js";
  * Further processes of the service connect to a local socket that only this user may open.
  */
 
-/** The largest frames of the service are arguments of 10 MB with a host's answer. */
+/** The largest frames of the service are arguments of 10 MB with a host's response. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** This file is bundled into the directory of all files that it reads. */

@@ -38,7 +38,7 @@ export class Runner {
     this.#dispatcher = new Dispatcher(this.#threads, settings);
   }
 
-  /** @param from the process that sent the frame and gets the answer. */
+  /** @param from the process that sent the frame and gets the response. */
   receive(from: FrameSocket, { kind, requestId, number, payload }: Frame): void {
     switch (kind) {
       case FrameKind.run:

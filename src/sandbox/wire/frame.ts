@@ -7,7 +7,7 @@ export const FrameKind = {
   configure: 1,
   /** Service to runner: a run. Payload: two parts, its header and its arguments. */
   run: 2,
-  /** Service to runner: the answer to the host call of this number. */
+  /** Service to runner: the response to the host call of this number. */
   hostReply: 3,
   /** Service to runner: the run is cancelled. */
   cancel: 4,

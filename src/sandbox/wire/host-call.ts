@@ -40,7 +40,7 @@ function readBody(body: JsonObject, most: number): HostBody {
   return body.text === undefined ? { base64: text(body.base64, most) } : { text: text(body.text, most) };
 }
 
-/** The answer to the guest's call. */
+/** The response to the guest's call. */
 export type HostReply =
   | { readonly ok: Json }
   /** An error of the API, for calls of `bt`. */

@@ -1,11 +1,11 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { ThreadMessage, WorkerMessage } from "./task.js";
 
-type Answer = (reply: Uint8Array) => void;
+type Deliver = (reply: Uint8Array) => void;
 
 interface LinkedRun {
   readonly abort: AbortController;
-  readonly waiting: Map<number, Answer>;
+  readonly waiting: Map<number, Deliver>;
 }
 
 /** The connection of a thread to the service, through the main thread of the runner. */
@@ -36,9 +36,9 @@ export class HostLink {
     this.#runs.delete(requestId);
   }
 
-  call(requestId: string, payload: Uint8Array<ArrayBuffer>, answer: Answer): void {
+  call(requestId: string, payload: Uint8Array<ArrayBuffer>, deliver: Deliver): void {
     this.#numbers += 1;
-    this.#runs.get(requestId)?.waiting.set(this.#numbers, answer);
+    this.#runs.get(requestId)?.waiting.set(this.#numbers, deliver);
     this.#post({ type: "hostCall", requestId, number: this.#numbers, payload }, [payload.buffer]);
   }
 
@@ -53,8 +53,8 @@ export class HostLink {
       run.abort.abort();
       return;
     }
-    const answer = run.waiting.get(message.number);
+    const deliver = run.waiting.get(message.number);
     run.waiting.delete(message.number);
-    answer?.(message.payload);
+    deliver?.(message.payload);
   }
 }

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { Engine, EngineResult } from "../engine/engine.js";
 import type { HostLink } from "./host-link.js";
 import type { CompileTask, RunTask, WorkerReport, WorkerTask } from "./task.js";
-import type { LeasedInstance, WarmInstances } from "./warm-instances.js";
+import type { InstanceInUse, WarmInstances } from "./warm-instances.js";
 
 /** Serves one task. Never throws: the report includes errors. */
 export async function serve(
@@ -42,19 +42,19 @@ async function run(
     const reason = start.kind === "does_not_compile" ? "does_not_compile" : start.reason;
     return report({ kind: "failed", reason, ...(problem && { problem }), console: [] }, true);
   }
-  const leased: LeasedInstance | undefined = idle ?? (start && { instance: start.instance, calls: 0 });
-  if (leased === undefined) throw new Error("an instance is neither idle nor started");
-  const result = await leased.instance.call({
+  const inUse: InstanceInUse | undefined = idle ?? (start && { instance: start.instance, calls: 0 });
+  if (inUse === undefined) throw new Error("an instance is neither idle nor started");
+  const result = await inUse.instance.call({
     args: task.args,
     hasApplication: task.hasApplication,
     limits: task.limits,
     cancelled: task.cancelled,
     signal,
-    callHost: (payload, answer) => link.call(task.requestId, payload, answer),
+    callHost: (payload, deliver) => link.call(task.requestId, payload, deliver),
   });
-  const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: leased.instance.memoryBytes };
-  if (result.kind === "failed") leased.instance.dispose();
-  else warm.give(task.key, leased);
+  const usage = { ms: Math.round(performance.now() - startedAt), memoryBytes: inUse.instance.memoryBytes };
+  if (result.kind === "failed") inUse.instance.dispose();
+  else warm.give(task.key, inUse);
   return { ...reportOf(result, idle === undefined), usage };
 }
 

@@ -3,12 +3,12 @@ import type { InstanceLimits } from "../limits.js";
 
 interface Idle {
   readonly key: string;
-  readonly leased: LeasedInstance;
+  readonly warm: InstanceInUse;
   readonly since: number;
 }
 
 /** An instance that serves a call, with the state that decides about its reuse. */
-export interface LeasedInstance {
+export interface InstanceInUse {
   readonly instance: Instance;
   /** Calls served before this one. */
   readonly calls: number;
@@ -28,19 +28,19 @@ export class WarmInstances {
   }
 
   /** Takes the most recently used instance of this key, which lets the others expire. */
-  take(key: string): LeasedInstance | undefined {
+  take(key: string): InstanceInUse | undefined {
     const index = this.#idle.findLastIndex((idle) => idle.key === key);
-    return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.leased;
+    return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.warm;
   }
 
   /** Returns an instance after a call, or drops it. */
-  give(key: string, { instance, calls }: LeasedInstance): void {
+  give(key: string, { instance, calls }: InstanceInUse): void {
     const limits = this.#limits;
     if (!instance.isUsable || calls + 1 >= limits.calls || instance.memoryBytes > limits.largeBytes) {
       instance.dispose();
       return;
     }
-    this.#idle.push({ key, leased: { instance, calls: calls + 1 }, since: this.#now() });
+    this.#idle.push({ key, warm: { instance, calls: calls + 1 }, since: this.#now() });
     while (this.#idle.length > limits.perThread || this.#memoryBytes() > limits.memoryBytes) this.#dropOldest();
   }
 
@@ -48,7 +48,7 @@ export class WarmInstances {
   sweep(): void {
     const oldest = this.#now() - this.#limits.idleMs;
     for (const idle of this.#idle) {
-      if (idle.since <= oldest) idle.leased.instance.dispose();
+      if (idle.since <= oldest) idle.warm.instance.dispose();
     }
     this.#idle = this.#idle.filter((idle) => idle.since > oldest);
   }
@@ -58,10 +58,10 @@ export class WarmInstances {
   }
 
   #memoryBytes(): number {
-    return this.#idle.reduce((sum, { leased }) => sum + leased.instance.memoryBytes, 0);
+    return this.#idle.reduce((sum, { warm }) => sum + warm.instance.memoryBytes, 0);
   }
 
   #dropOldest(): void {
-    this.#idle.shift()?.leased.instance.dispose();
+    this.#idle.shift()?.warm.instance.dispose();
   }
 }

@@ -56,7 +56,7 @@ export const listApplicationKeysOf = boundQuery<Uuid, readonly ApplicationKeyRow
   parameters: { application_id: uuid((id) => id) },
   sortKey: (id) => id,
   row: readKeyRow,
-  answers: (rows) => rows,
+  outputs: (rows) => rows,
 });
 
 export interface ApplicationKeyListing extends PageRequest {

@@ -50,7 +50,7 @@ export const findApplicationRights = boundQuery<Uuid, CredentialRow | null, Cred
   parameters: { id: uuid((id) => id) },
   sortKey: (id) => id,
   row: readCredentials,
-  answers: (rows) => rows.map(([row]) => row ?? null),
+  outputs: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Finds the application of a key by the key's hash. Returns null if it does not exist or its tenant is not active. */
@@ -71,5 +71,5 @@ export const findApplicationKey = boundQuery<Buffer, KeyCredentialRow | null, Ke
     key_hash: column.bytes(),
     proof: column.bytesOrNull(),
   }),
-  answers: (rows) => rows.map(([row]) => row ?? null),
+  outputs: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -83,7 +83,7 @@ export const findSession = defineStatement<Buffer, SessionRow | null, SessionRow
       where s.tenant_id = ${tenantId} and s.key_hash = any(${byteaArray(sql, hashes)})
         and ${isUnexpired(sql, "s.expires_at", at)}`,
   ],
-  answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
+  outputs: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });
 
 /** Deletes expired sessions. */

@@ -60,5 +60,5 @@ export const readLastAnchored = boundQuery<"last", number, number>({
   parameters: {},
   sortKey: () => "",
   row: (column) => column.integer(),
-  answers: (rows) => rows.map(([number]) => number ?? 0),
+  outputs: (rows) => rows.map(([number]) => number ?? 0),
 });

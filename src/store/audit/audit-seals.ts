@@ -65,7 +65,7 @@ export const closeLog = defineStatement<Closing, boolean, unknown>({
         update tenants set audit_closed_until = greatest(coalesce(audit_closed_until, ${until}), ${until})
         where tenant_id = ${tenantId} and now() >= ${notBefore} returning 1`,
     ]),
-  answers: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
+  outputs: (rows, closings) => closings.map((_, index) => (rows[2 * index + 1]?.length ?? 0) > 0),
 });
 
 export const SEAL_COLUMNS =
@@ -89,7 +89,7 @@ export const readLastSigned = defineStatement<"last", string | null, { readonly 
       select signed_body from audit_seals
       where tenant_id = ${tenantId} and signed_body is not null order by number desc limit 1`,
   ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.signed_body ?? null),
 });
 
 /** The entry with a number. */

@@ -31,7 +31,7 @@ export const readSinkPositions = defineStatement<"all", ReadonlyMap<string, Sink
       select sink, number, row_micros::text as row_micros, row_id, sent_until from audit_sinks
       where tenant_id = ${tenantId}`,
   ],
-  answers: ([rows = []], inputs) => {
+  outputs: ([rows = []], inputs) => {
     const positions = new Map(
       rows.map(({ sink, number, row_micros, row_id, sent_until }): [string, SinkPosition] => {
         const row = row_micros !== null && row_id !== null ? { micros: row_micros, id: row_id } : undefined;

@@ -30,5 +30,5 @@ export const listFollowedRows = defineStatement<FollowedRows, readonly LogRow[],
           ${entityTypes === undefined ? sql`` : sql`and l.entity_type = any(${[...entityTypes]})`}
         order by l.created_at, l.id limit ${limit}`,
     ),
-  answers: (rows) => rows,
+  outputs: (rows) => rows,
 });

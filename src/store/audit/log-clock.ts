@@ -102,7 +102,7 @@ export const setRowsAside = defineStatement<SetAsideRange, number, unknown>({
             ) oldest
           ) returning 1`,
     ),
-  answers: (rows) => rows.map(({ length }) => length),
+  outputs: (rows) => rows.map(({ length }) => length),
 });
 
 /** The number of rows that a mark sets aside. */
@@ -116,5 +116,5 @@ export const countSetAside = defineStatement<Omit<SetAsideRange, "limit">, numbe
         select count(*) as n from audit_logs
         where tenant_id = ${tenantId} and created_at >= ${from} and created_at < ${until} and set_aside = ${number}`,
     ),
-  answers: (rows) => rows.map(([row]) => row?.n ?? 0),
+  outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
 });

@@ -126,7 +126,7 @@ export const listLogRows = defineStatement<LogListing, readonly LogRow[], LogRow
         ) l
         ${newestFirst} ${page}`;
     }),
-  answers: (rows) => rows,
+  outputs: (rows) => rows,
 });
 
 /** Rows that one index holds together: those of one value of one field, or all, in a range of time. */
@@ -157,5 +157,5 @@ export const endOfIndexRange = defineStatement<LogIndexRange, LogPlace | null, L
           ${after ? sql`and (l.created_at, l.id) < (${after.createdAt}, ${after.id}::uuid)` : sql``}
         order by l.created_at desc, l.id desc limit 1 offset ${rows - 1}`;
     }),
-  answers: (rows) => rows.map(([row]) => row ?? null),
+  outputs: (rows) => rows.map(([row]) => row ?? null),
 });

@@ -25,5 +25,5 @@ export const deleteOutage = boundQuery<string, Date | null, Date>({
   parameters: { part: text((part) => part) },
   sortKey: (part) => part,
   row: (column) => column.time(),
-  answers: (rows) => rows.map(([since]) => since ?? null),
+  outputs: (rows) => rows.map(([since]) => since ?? null),
 });

@@ -59,7 +59,7 @@ export function loggedTokenQuery(messages: ReadonlyMap<string, string>): LoggedT
     },
     sortKey: ({ id }) => id,
     row: readSizedRow,
-    answers: bySize,
+    outputs: bySize,
   });
 }
 

@@ -100,7 +100,7 @@ export const readRawLog = defineStatement<RawLogRange, readonly RawLogRow[], Raw
       const { text, values } = rawLogText(tenantId, range);
       return sql.unsafe(text, values);
     }),
-  answers: (rows) => rows,
+  outputs: (rows) => rows,
 });
 
 /**
@@ -122,5 +122,5 @@ export const deleteLogBefore = defineStatement<{ readonly time: Date; readonly l
           ) oldest
         ) returning 1`,
     ),
-  answers: (rows) => rows.map(({ length }) => length),
+  outputs: (rows) => rows.map(({ length }) => length),
 });

@@ -6,7 +6,7 @@ import { findLoginProblems, NODE_ROLES } from "./node-roles.js";
 import { isDistributed, listPlacements, type TablePlacement } from "./table-placements.js";
 
 export interface NodeReport extends ClusterNode {
-  /** Undefined if the node does not answer. */
+  /** Undefined if the node does not respond. */
   readonly version: string | undefined;
   readonly bytes: number;
   readonly shards: number;
@@ -70,7 +70,7 @@ interface NodeFacts {
 async function readNodes(sql: Sql, placements: readonly TablePlacement[]): Promise<ReadonlyMap<string, NodeFacts>> {
   const [schema] = await sql<{ name: string }[]>`select quote_literal(current_schema()) as name`;
   const shard = `^(${placements.map(({ table }) => table).join("|")})_[0-9]+$`;
-  const answers = await askNodes<NodeFacts>(
+  const results = await askNodes<NodeFacts>(
     sql,
     `select json_build_object(
       'version', current_setting('citus.version'),
@@ -88,7 +88,7 @@ async function readNodes(sql: Sql, placements: readonly TablePlacement[]): Promi
           and c.relnamespace = (select oid from pg_namespace where nspname = ${schema?.name ?? "''"})
         group by 1) found))`,
   );
-  return new Map(answers.flatMap(({ address, answer }) => (answer ? [[address, answer]] : [])));
+  return new Map(results.flatMap(({ address, result }) => (result ? [[address, result]] : [])));
 }
 
 function nodeReport(node: ClusterNode, facts: NodeFacts | undefined): NodeReport {
@@ -116,7 +116,7 @@ function sumTables(nodes: readonly NodeFacts[]): readonly TableUse[] {
 function problemsOfNodes({ version }: Cluster, nodes: readonly NodeReport[]): string[] {
   const problems = nodes.flatMap((node) => {
     if (!node.isActive) return [`The node ${node.address} is disabled.`];
-    if (node.version === undefined) return [`The node ${node.address} does not answer.`];
+    if (node.version === undefined) return [`The node ${node.address} does not respond.`];
     if (node.version === version) return [];
     return [`The node ${node.address} runs Citus ${node.version}, the coordinator ${version}.`];
   });

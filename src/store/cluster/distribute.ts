@@ -39,7 +39,7 @@ export async function distribute(
   return withOwner(address, async (sql) => {
     const cluster = await requireCluster(sql);
     await requireSameShards(sql, shards);
-    await requireAnswers(sql, cluster);
+    await requireReachable(sql, cluster);
     const { moves } = distributionSteps(await listPlacements(sql));
     if (moves.length > 0) await requireAlone(sql);
     return withLease(address, SCHEMA_LEASE, LEASE_SECONDS, async () => {
@@ -127,18 +127,18 @@ function requireSame(table: string, before: number | undefined, after: number | 
   throw new Error(`${table} had ${before} rows and has ${after} after its distribution, which was rolled back`);
 }
 
-/** A table gets shards on every node, so every node must answer. */
-async function requireAnswers(sql: Sql, { nodes }: Cluster): Promise<void> {
+/** A table gets shards on every node, so every node must respond. */
+async function requireReachable(sql: Sql, { nodes }: Cluster): Promise<void> {
   if (!nodes.some(({ isCoordinator, holdsShards }) => !isCoordinator && holdsShards)) {
     throw new DatabaseSetupError("The cluster has no worker. Add workers with citus_add_node, then run this again.");
   }
-  const answering = new Set(
-    (await askNodes(sql, "select to_json(true)")).flatMap(({ id, answer }) => (answer === undefined ? [] : [id])),
+  const reachable = new Set(
+    (await askNodes(sql, "select to_json(true)")).flatMap(({ id, result }) => (result === undefined ? [] : [id])),
   );
-  const silent = nodes.filter(({ id, isActive }) => isActive && !answering.has(id)).map(({ address }) => address);
+  const silent = nodes.filter(({ id, isActive }) => isActive && !reachable.has(id)).map(({ address }) => address);
   if (silent.length === 0) return;
   throw new DatabaseSetupError(
-    `Nodes of the cluster do not let the coordinator in, or do not answer: ${silent.join(", ")}. Start them or correct their pg_hba.conf, then run this again.`,
+    `Nodes of the cluster do not let the coordinator in, or do not respond: ${silent.join(", ")}. Start them or correct their pg_hba.conf, then run this again.`,
   );
 }
 

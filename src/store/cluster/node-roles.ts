@@ -48,7 +48,7 @@ function makeRole(name: string): string {
   return `do $$ begin if to_regrole(''${name}'') is null then ${make}; end if; end $$`;
 }
 
-/** The reasons, for the operator, why the roles cannot be used on nodes that answer. */
+/** The reasons, for the operator, why the roles cannot be used on nodes that respond. */
 export async function findLoginProblems(address: DatabaseAddress, owner: Sql): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const { address: node, roles } of await rolesOnNodes(owner)) {
@@ -80,25 +80,25 @@ interface NodeRole {
 
 async function rolesOnNodes(sql: Sql): Promise<readonly { readonly address: string; readonly roles: NodeRole[] }[]> {
   const names = NODE_ROLES.map((name) => `'${name}'`).join(", ");
-  const answers = await askNodes<NodeRole[]>(
+  const results = await askNodes<NodeRole[]>(
     sql,
     `select coalesce(json_agg(json_build_object(
        'name', rolname, 'mayLogIn', rolcanlogin, 'isPrivileged', rolsuper or rolbypassrls)), '[]')
      from pg_roles where rolname in (${names})`,
   );
-  return answers.flatMap(({ address, answer }) => (answer ? [{ address, roles: answer }] : []));
+  return results.flatMap(({ address, result }) => (result ? [{ address, roles: result }] : []));
 }
 
-/** Nodes that answer the owner but not this role. */
+/** Nodes that let the owner in but not this role. */
 async function nodesThatRefuse(address: DatabaseAddress, role: DatabaseRole): Promise<readonly string[]> {
   const [asOwner, asRole] = [
     connect(address, { connections: 1, statementTimeout: 10_000 }),
     connect(address, { role, connections: 1, statementTimeout: 10_000 }),
   ];
   try {
-    const answering = (await askNodes(asOwner, "select to_json(true)")).filter(({ answer }) => answer !== undefined);
-    const open = (await askNodes(asRole, "select to_json(true)")).filter(({ answer }) => answer !== undefined);
-    return answering.filter(({ id }) => !open.some((node) => node.id === id)).map((node) => node.address);
+    const reachable = (await askNodes(asOwner, "select to_json(true)")).filter(({ result }) => result !== undefined);
+    const open = (await askNodes(asRole, "select to_json(true)")).filter(({ result }) => result !== undefined);
+    return reachable.filter(({ id }) => !open.some((node) => node.id === id)).map((node) => node.address);
   } finally {
     await Promise.all([asOwner.end({ timeout: 5 }), asRole.end({ timeout: 5 })]);
   }

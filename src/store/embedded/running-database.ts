@@ -186,7 +186,7 @@ async function untilReady(
     }
     if (waited > START_TIMEOUT_MS) {
       throw new EmbeddedDatabaseError(
-        `PostgreSQL (pid ${server.pid}) gave no answer for ${START_TIMEOUT_MS / 60_000} minutes. Its log ${logFile} says more; start again to go on waiting.`,
+        `PostgreSQL (pid ${server.pid}) gave no result for ${START_TIMEOUT_MS / 60_000} minutes. Its log ${logFile} says more; start again to go on waiting.`,
       );
     }
     if (waited > ANNOUNCE_AFTER_MS && !announced) {

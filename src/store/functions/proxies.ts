@@ -58,7 +58,7 @@ export const findProxyByKey = defineStatement<
       from proxies p join tenants t on t.tenant_id = p.tenant_id and t.state = 'active'
       where p.tenant_id = ${tenantId} and p.key_hash = any(${byteaArray(sql, hashes)})`,
   ],
-  answers: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
+  outputs: ([rows = []], hashes) => hashes.map((hash) => rows.find((row) => row.key_hash.equals(hash)) ?? null),
 });
 
 interface Guarded {

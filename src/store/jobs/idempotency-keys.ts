@@ -3,7 +3,7 @@ import { boundQuery, boundWrite } from "../statements/bound-statement.js";
 import { boolean, bytes, time, uuid } from "../statements/parameter.js";
 import { defineRemoval } from "../statements/removal.js";
 
-/** The stored answer of the first request with a key. */
+/** The stored result of the first request with a key. */
 export interface IdempotencyRow {
   readonly key_hash: Buffer;
   readonly request_hash: Buffer;
@@ -14,7 +14,7 @@ export interface IdempotencyRow {
   readonly maker: Buffer | null;
 }
 
-/** A stored key. Operations with outside effects store theirs before they act, and the answer once they have ended. */
+/** A stored key. Operations with outside effects store theirs before they act, and the result once they have ended. */
 export type StoredKey = Omit<IdempotencyRow, "response"> & {
   readonly response: Buffer | null;
   /** The entity that the operation makes or changes. */
@@ -48,7 +48,7 @@ export const findIdempotencyKey = boundQuery<Buffer, StoredKey | null, StoredKey
     maker: column.bytesOrNull(),
     leased: column.boolean(),
   }),
-  answers: (rows) => rows.map(([row]) => row ?? null),
+  outputs: (rows) => rows.map(([row]) => row ?? null),
 });
 
 /** Whether a lock that is held or waited for keeps everybody from storing keys, such as that of a schema change. */
@@ -64,10 +64,10 @@ export const readKeysLocked = boundQuery<"all", boolean, boolean>({
   parameters: {},
   sortKey: () => "",
   row: (column) => column.boolean(),
-  answers: (rows) => rows.map(([locked]) => locked ?? false),
+  outputs: (rows) => rows.map(([locked]) => locked ?? false),
 });
 
-/** Deletes an expired, unswept answer to make room for a new one under its key. */
+/** Deletes an expired, unswept result to make room for a new one under its key. */
 export const deleteExpiredIdempotencyKey = boundWrite<Buffer>({
   table: "idempotency_keys",
   position: "first",
@@ -119,7 +119,7 @@ export const insertKeyInFlight = boundWrite<KeyInFlight>({
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
-/** Stores the answer of a finished operation. */
+/** Stores the result of a finished operation. */
 export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "response">>({
   table: "idempotency_keys",
   sql: `
@@ -129,5 +129,5 @@ export const completeKey = boundWrite<Pick<IdempotencyRow, "key_hash" | "respons
   sortKey: ({ key_hash }) => key_hash.toString("hex"),
 });
 
-/** Deletes expired answers. */
+/** Deletes expired results. */
 export const deleteDueIdempotencyKeys = defineRemoval("idempotency_keys", "expires_at");

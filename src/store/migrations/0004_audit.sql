@@ -14,13 +14,13 @@ create table if not exists audit_logs (
 create index if not exists audit_logs_entity on audit_logs (tenant_id, entity_id, created_at, id);
 create index if not exists audit_logs_type on audit_logs (tenant_id, entity_type, created_at, id);
 
--- Answers of operations that were sent with an idempotency key, sealed. Written in the transaction of the effect.
+-- Responses of operations that were sent with an idempotency key, sealed. Written in the transaction of the effect.
 create table if not exists idempotency_keys (
   tenant_id uuid not null,
   key_hash bytea not null,
   -- Keyed hash of the request, to tell a repeat with another body.
   request_hash bytea not null,
-  -- The answer was 202.
+  -- The response was 202.
   accepted boolean not null,
   response bytea not null,
   expires_at timestamptz not null,

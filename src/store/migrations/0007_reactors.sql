@@ -48,7 +48,7 @@ create table if not exists reactor_runs (
   claim integer not null,
   due_at timestamptz not null,
   lease_until timestamptz,
-  -- Sealed JSON: what the call would have answered.
+  -- Sealed JSON: what the call would have returned.
   result bytea,
   expires_at timestamptz not null,
   created_at timestamptz not null,

@@ -11,7 +11,7 @@ create table if not exists connections (
   active boolean not null,
   -- pending, available or failed.
   status text not null,
-  -- Credentials checks without a clear answer so far, and when the next is due; null when none is.
+  -- Credentials checks without a clear response so far, and when the next is due; null when none is.
   checks integer not null,
   check_due_at timestamptz,
   revision integer not null,

@@ -56,7 +56,7 @@ export const countConnections = boundQuery<"all", number, number>({
   parameters: {},
   sortKey: (all) => all,
   row: (column) => column.integer(),
-  answers: (rows) => rows.map(([count = 0]) => count),
+  outputs: (rows) => rows.map(([count = 0]) => count),
 });
 
 /** Connections whose credentials must be checked now. */

@@ -69,7 +69,7 @@ export const findPaymentByProvider = defineStatement<ProviderName, Uuid | null, 
         select id from payments
         where tenant_id = ${tenantId} and connection_id = ${connectionId} and provider_id = ${providerId} limit 1`,
     ),
-  answers: (rows) => rows.map(([row]) => row?.id ?? null),
+  outputs: (rows) => rows.map(([row]) => row?.id ?? null),
 });
 
 export type PaymentChange = Omit<PaymentRow, "created_at" | "revision">;

@@ -114,6 +114,6 @@ function toSetupError(error: unknown, address: DatabaseAddress, setting: string)
     case "unknown":
       return error;
     default:
-      return new DatabaseSetupError(`The database that ${setting} names does not answer (${code}).`);
+      return new DatabaseSetupError(`The database that ${setting} names does not respond (${code}).`);
   }
 }

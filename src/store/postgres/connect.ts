@@ -59,7 +59,7 @@ const bigintAsNumber: postgres.PostgresType<number> = {
 
 /**
  * Sends times in the client's own format, except that serializing must not throw. If it threw, the client would count
- * the statement as sent, and read every later answer on the connection as the answer to the statement before.
+ * the statement as sent, and read every later response on the connection as that to the statement before.
  * PostgreSQL rejects the text that replaces an invalid time.
  */
 const date: postgres.PostgresType<Date> = {

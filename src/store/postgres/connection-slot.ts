@@ -11,7 +11,7 @@ import { type Opened, type Opening, openConnection } from "./open-connection.js"
 const PLANS_AGAIN: ReadonlySet<number> = new Set([10, 100, 1_000, 10_000]);
 
 /** A connection in use by one transaction. */
-export interface ConnectionLease extends Opened {
+export interface ConnectionInUse extends Opened {
   /** Whether to plan its statements again. */
   readonly plansAgain: boolean;
 }
@@ -33,8 +33,8 @@ export class ConnectionSlot {
    * Runs a transaction on the connection, and opens the connection first if necessary.
    * @throws {ConnectionLost} after `close`; otherwise the error of a failed attempt to connect.
    */
-  run<T>(transaction: (lease: ConnectionLease) => Promise<T>): Promise<T> {
-    const running = this.#lease().then(transaction);
+  run<T>(transaction: (inUse: ConnectionInUse) => Promise<T>): Promise<T> {
+    const running = this.#take().then(transaction);
     this.#use = running.catch(() => {});
     return running;
   }
@@ -56,7 +56,7 @@ export class ConnectionSlot {
     else this.#opening?.drop();
   }
 
-  async #lease(): Promise<ConnectionLease> {
+  async #take(): Promise<ConnectionInUse> {
     if (this.#isClosed) throw new ConnectionLost();
     if (this.#opened?.connection.isLost || this.#opened?.connection.isWornOut) this.renew();
     if (!this.#opened) {

@@ -41,7 +41,7 @@ const UNAVAILABLE = "The vault cannot serve this request now. Try again shortly.
 export function classifyFailure(error: unknown): DatabaseFailure {
   const code = codeOf(error);
   if (error instanceof ConnectionLost) return "connection";
-  if (!isAnswered(error)) return isOfConnection(error, code) ? "connection" : "other";
+  if (!isReported(error)) return isOfConnection(error, code) ? "connection" : "other";
   switch (code) {
     case "40001":
     case "40P01":
@@ -83,8 +83,8 @@ export function classifyFailure(error: unknown): DatabaseFailure {
 
 const RESOURCE_CLASSES = new Set(["28", "53", "55", "58"]);
 
-/** Whether the error is PostgreSQL's answer, to either of our clients. */
-function isAnswered(error: unknown): error is DatabaseError | postgres.PostgresError {
+/** Whether PostgreSQL reported the error, to either of our clients. */
+function isReported(error: unknown): error is DatabaseError | postgres.PostgresError {
   return error instanceof DatabaseError || error instanceof postgres.PostgresError;
 }
 
@@ -93,7 +93,7 @@ function isAnswered(error: unknown): error is DatabaseError | postgres.PostgresE
  * statements are gone, or it takes no writes. A session that was read-only once may stay so for good.
  */
 export function mustDiscardSession(error: unknown): boolean {
-  if (!isAnswered(error) || error.code === "25006") return true;
+  if (!isReported(error) || error.code === "25006") return true;
   const trouble = classifyFailure(error);
   return trouble === "connection" || trouble === "stale_session";
 }
@@ -164,11 +164,11 @@ export function toStoreError(error: unknown, table?: string): Error {
 }
 
 /**
- * The driver attaches the statement and its parameters to every error at a statement, even one in our own reading of an
- * answer.
+ * The driver attaches the statement and its parameters to every error at a statement, even one in our own reading of a
+ * result.
  */
 function isOfDriver(error: unknown): boolean {
-  return isAnswered(error) || (error instanceof Error && "parameters" in error);
+  return isReported(error) || (error instanceof Error && "parameters" in error);
 }
 
 export function unavailable(reason: string): Fault {

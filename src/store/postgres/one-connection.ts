@@ -44,9 +44,9 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
   const drop = (): Promise<void> => {
     isLost = true;
     opening.abort(new ConnectionLost());
-    // If an answer arrived before the client has ended, the waiting queries would be neither sent nor rejected.
+    // If a response arrived before the client has ended, the waiting queries would be neither sent nor rejected.
     socket?.pause();
-    // The client leaves its socket open if the server does not answer.
+    // The client leaves its socket open if the server does not respond.
     ended ??= sql
       .end({ timeout: 0 })
       .catch(() => {})
@@ -83,8 +83,8 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
     },
     drop: () => void drop(),
     async end(seconds) {
-      // The client itself waits for less, and drops queries that it has accepted but not sent, without an answer.
-      if (socket && !isLost) await lastAnswer(sql, seconds);
+      // The client itself waits for less, and drops queries that it has accepted but not sent, without a response.
+      if (socket && !isLost) await lastResult(sql, seconds);
       await drop();
     },
     takeSocket() {
@@ -95,10 +95,10 @@ export function connectOnce(address: DatabaseAddress, options: Omit<ConnectOptio
 }
 
 /** Waits until everything sent so far is answered, at most this many seconds. */
-async function lastAnswer(sql: Sql, seconds: number): Promise<void> {
+async function lastResult(sql: Sql, seconds: number): Promise<void> {
   const tooLate = new AbortController();
-  const answer = sql.unsafe("select 1").catch(() => {});
-  await Promise.race([answer, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
+  const result = sql.unsafe("select 1").catch(() => {});
+  await Promise.race([result, pause(seconds * 1_000, undefined, tooLate).catch(() => {})]);
   tooLate.abort();
 }
 

@@ -53,17 +53,17 @@ export async function openSocket(
   }
 }
 
-/** @throws {TlsRefused} if the server closes the connection instead of answering. */
+/** @throws {TlsRefused} if the server closes the connection instead of responding. */
 async function agreesToTls(socket: Socket): Promise<boolean> {
   socket.write(SSL_REQUEST);
   const ended = new AbortController();
   const refuse = () => ended.abort(new TlsRefused("the server ended the connection when it was asked for TLS"));
   socket.once("close", refuse);
   try {
-    const [answer] = await once(socket, "data", { signal: ended.signal });
-    // Bytes after the answer come from an attacker between us and the server (CVE-2021-23222).
-    if (answer.length !== 1) throw new TlsRefused("the server sent more than an answer when it was asked for TLS");
-    return answer[0] === YES;
+    const [reply] = await once(socket, "data", { signal: ended.signal });
+    // Bytes after the response come from an attacker between us and the server (CVE-2021-23222).
+    if (reply.length !== 1) throw new TlsRefused("the server sent more than a response when it was asked for TLS");
+    return reply[0] === YES;
   } catch (error) {
     throw ended.signal.aborted ? ended.signal.reason : error;
   } finally {

@@ -17,7 +17,7 @@ export interface ServiceProbe {
 /**
  * Reads and writes as a tenant does, on each node that holds tenants, and rolls back. The tenants are made up: reads
  * find no row, and writes are never committed.
- * @throws if the database itself does not answer.
+ * @throws if the database itself does not respond.
  */
 export async function probeService(sql: Sql): Promise<ServiceProbe> {
   const [clock] = await sql<{ now: Date; isCluster: boolean }[]>`

@@ -46,7 +46,7 @@ export interface BoundQuery<Input, Output, Row> extends Bound<Input> {
    * Returns the outputs in the order of the inputs. `rows` has an item for each run: one run for all inputs if the text
    * has braces, otherwise one run per input.
    */
-  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+  outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
 /** A statement without an output. It runs with the next step or the commit. */
@@ -59,7 +59,7 @@ export function boundWrite<Input>(definition: BoundWrite<Input>): Statement<Inpu
     row: () => undefined,
     combine: combine ?? ((inputs) => inputs),
     isAtCommit,
-    answers: () => [],
+    outputs: () => [],
   });
 }
 
@@ -88,8 +88,8 @@ function bound<Input, Output, Row>(definition: Definition<Input, Output, Row>): 
     kind,
     isAtCommit: definition.isAtCommit,
     hasWritten: (output) => definition.hasWritten(output),
-    joinTo(batch, input, answer) {
-      current.in(batch, makeGroup).add(input, definition.sortKey(input), answer);
+    joinTo(batch, input, deliver) {
+      current.in(batch, makeGroup).add(input, definition.sortKey(input), deliver);
     },
   };
 }

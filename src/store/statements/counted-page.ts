@@ -33,7 +33,7 @@ export function definePage<Input, Row extends object>(
         const { total, rows } = pair(sql, tenantId, input);
         return [total, rows];
       }),
-    answers: (results, inputs) =>
+    outputs: (results, inputs) =>
       inputs.map((_, index) => {
         const [count] = results[2 * index] ?? [];
         const items = (results[2 * index + 1] ?? []).filter((row): row is Row => !isTotal(row));

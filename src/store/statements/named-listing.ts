@@ -47,6 +47,6 @@ export function defineNames(table: "proxies" | "reactors" | "reactor_formulas", 
           ) named
           order by named.created_at desc, named.id desc limit ${NAMES_PER_BATCH}`;
       }),
-    answers: (rows) => rows,
+    outputs: (rows) => rows,
   });
 }

@@ -10,7 +10,7 @@ interface RowExecution<Row> extends Execution {
 interface GroupDefinition<Input, Output, Row> {
   readonly table: Table;
   /** Returns the outputs in the order of the inputs. `rows` has an item for each execution. */
-  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+  outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
 /** Makes the executions of a statement for its inputs. */
@@ -22,7 +22,7 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
   readonly #definition: GroupDefinition<Input, Output, Row>;
   readonly #execute: Execute<Input, Row>;
   readonly #onSent: () => void;
-  readonly #items: { input: Input; key: string; answer: ((output: Output) => void) | undefined }[] = [];
+  readonly #items: { input: Input; key: string; deliver: ((output: Output) => void) | undefined }[] = [];
   #inputs: readonly Input[] = [];
   #executions: readonly RowExecution<Row>[] = [];
   #outputs: readonly Output[] = [];
@@ -39,8 +39,8 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
     this.#onSent = onSent;
   }
 
-  add(input: Input, key: string, answer: ((output: Output) => void) | undefined): void {
-    this.#items.push({ input, key, answer });
+  add(input: Input, key: string, deliver: ((output: Output) => void) | undefined): void {
+    this.#items.push({ input, key, deliver });
   }
 
   /** Sorts the inputs first: all transactions lock rows in this order. */
@@ -55,15 +55,15 @@ export class QueryGroup<Input, Output, Row = unknown> implements StatementGroup 
   read(): void {
     const { table } = this.#definition;
     const rows = this.#executions.map((execution) => execution.rows);
-    this.#outputs = this.#definition.answers(rows, this.#inputs);
-    if (this.#outputs.length !== this.#items.length && this.#items.some(({ answer }) => answer)) {
-      throw new Error(`a statement on ${table} answered ${this.#outputs.length} of ${this.#items.length} inputs`);
+    this.#outputs = this.#definition.outputs(rows, this.#inputs);
+    if (this.#outputs.length !== this.#items.length && this.#items.some(({ deliver }) => deliver)) {
+      throw new Error(`a statement on ${table} returned ${this.#outputs.length} of ${this.#items.length} inputs`);
     }
   }
 
   deliver(): void {
     this.#outputs.forEach((output, index) => {
-      this.#items[index]?.answer?.(output);
+      this.#items[index]?.deliver?.(output);
     });
   }
 }

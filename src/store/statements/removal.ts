@@ -24,6 +24,6 @@ export function defineRemoval(table: Table, column: string, only = "true"): Stat
             ) oldest
           ) returning 1`;
       }),
-    answers: (rows) => rows.map(({ length }) => length),
+    outputs: (rows) => rows.map(({ length }) => length),
   });
 }

@@ -66,7 +66,7 @@ export function defineRead<Row extends { readonly id: Uuid }>(
         select ${sql.unsafe(columns)} from ${sql.unsafe(table)}
         where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[]) and ${sql.unsafe(only)}`,
     ],
-    answers: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
+    outputs: ([rows = []], ids) => ids.map((id) => rows.find((row) => row.id === id) ?? null),
   });
 }
 
@@ -91,7 +91,7 @@ function defineForEach<Input, Output, Row>(
     kind,
     sortKey: keyOf,
     queries: (sql, tenantId, inputs, at) => inputs.map((input) => query(sql, tenantId, input, at)),
-    answers: (rows) => rows.map(outputOf),
+    outputs: (rows) => rows.map(outputOf),
   });
 }
 

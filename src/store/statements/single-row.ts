@@ -1,11 +1,11 @@
 import { type BoundQuery, boundQuery } from "./bound-statement.js";
 import type { Statement } from "./statement-batch.js";
 
-type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "answers" | "hasWritten">;
+type SingleRow<Input, Output, Row> = Omit<BoundQuery<Input, Output, Row>, "kind" | "outputs" | "hasWritten">;
 
 /** A query for at most one row per input. The output is null for an input without a row. */
 export function readRow<Input, Row>(definition: SingleRow<Input, Row | null, Row>): Statement<Input, Row | null> {
-  return boundQuery({ ...definition, kind: "read", answers: (rows) => rows.map(([row]) => row ?? null) });
+  return boundQuery({ ...definition, kind: "read", outputs: (rows) => rows.map(([row]) => row ?? null) });
 }
 
 /** A write of at most one row per input, which ends with `returning 1`. The output is whether it wrote the row. */
@@ -14,6 +14,6 @@ export function writeRow<Input>(definition: Omit<SingleRow<Input, boolean, true>
     ...definition,
     kind: "write",
     row: () => true,
-    answers: (rows) => rows.map(({ length }) => length > 0),
+    outputs: (rows) => rows.map(({ length }) => length > 0),
   });
 }

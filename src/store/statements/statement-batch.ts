@@ -18,8 +18,8 @@ export interface Statement<Input, Output> {
   readonly isAtCommit: boolean;
   /** Whether a write has changed anything, judged by its output. */
   hasWritten(output: Output): boolean;
-  /** Adds an input to the next step of a transaction. Without `answer` the output is dropped. */
-  joinTo(batch: StatementBatch, input: Input, answer?: (output: Output) => void): void;
+  /** Adds an input to the next step of a transaction. Without `deliver` the output is dropped. */
+  joinTo(batch: StatementBatch, input: Input, deliver?: (output: Output) => void): void;
 }
 
 /** All inputs of one statement in one step. */
@@ -69,8 +69,8 @@ export class StatementBatch {
   }
 
   /**
-   * Passes the answers on, after the whole step has succeeded.
-   * @throws if an answer is malformed.
+   * Passes the results on, after the whole step has succeeded.
+   * @throws if a result is malformed.
    */
   deliver(): void {
     for (const group of this.#groups) group.read();

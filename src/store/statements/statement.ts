@@ -28,17 +28,17 @@ export interface StatementDefinition<Input, Output, Row> extends Shared<Input> {
   readonly kind: "read" | "write";
   /** The queries for all inputs of a step. `at` is the transaction's time. */
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<Row>[];
-  /** Returns the answers in the order of the inputs, from the rows of each query. */
-  answers(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
+  /** Returns the results in the order of the inputs, from the rows of each query. */
+  outputs(rows: readonly (readonly Row[])[], inputs: readonly Input[]): readonly Output[];
 }
 
-/** A statement whose answer is not used. */
+/** A statement whose result is not used. */
 export interface WriteDefinition<Input> extends Shared<Input> {
   queries(sql: SqlTag, tenantId: TenantId, inputs: readonly Input[], at: Date): readonly Query<unknown>[];
 }
 
 /**
- * A statement with an answer for each input. For one row or a list of rows use row-statements.ts. A statement of a frequent
+ * A statement with a result for each input. For one row or a list of rows use row-statements.ts. A statement of a frequent
  * call is bound (bound-statement.ts): its text is made once, and the inputs of several requests share an execution.
  */
 export function defineStatement<Input, Output, Row>(
@@ -53,13 +53,13 @@ export function defineStatement<Input, Output, Row>(
     kind: definition.kind,
     isAtCommit: false,
     hasWritten: () => true,
-    joinTo(batch, input, answer) {
-      current.in(batch, makeGroup).add(input, definition.sortKey(input), answer);
+    joinTo(batch, input, deliver) {
+      current.in(batch, makeGroup).add(input, definition.sortKey(input), deliver);
     },
   };
 }
 
-/** A statement without an answer. It runs with the next step or the commit. */
+/** A statement without a result. It runs with the next step or the commit. */
 export function defineWrite<Input>(definition: WriteDefinition<Input>): Statement<Input, never> {
   return defineStatement<Input, never, unknown>({
     kind: "write",
@@ -67,7 +67,7 @@ export function defineWrite<Input>(definition: WriteDefinition<Input>): Statemen
     comesFirst: definition.comesFirst ?? false,
     sortKey: (input) => definition.sortKey(input),
     queries: (sql, tenantId, inputs, at) => definition.queries(sql, tenantId, inputs, at),
-    answers: () => [],
+    outputs: () => [],
   });
 }
 

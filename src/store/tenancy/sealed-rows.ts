@@ -170,7 +170,7 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
               ${after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`}
             order by ${sql.unsafe(`${table}.${key}`)} offset ${rows - 1} limit 1`,
         ),
-      answers: (rows) => rows.map(([row]) => row?.key ?? null),
+      outputs: (rows) => rows.map(([row]) => row?.key ?? null),
     }),
     stale: defineStatement<KeyRange & { current: CurrentVersions }, readonly SealedRow[], StaleRow>({
       ...shared,
@@ -184,7 +184,7 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
               ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}
             order by ${sql.unsafe(`${table}.${key}`)}`,
         ),
-      answers: (rows) =>
+      outputs: (rows) =>
         rows.map((found) =>
           found.map((row) => ({
             key: String(row.sealed_key),
@@ -204,7 +204,7 @@ export function sealedRowStatements(sealedTable: SealedTable): SealedRowStatemen
               ${after === undefined ? sql`` : sql`and ${sql(key)} > ${after}::text::${sql.unsafe(keyType)}`}
               ${last === undefined ? sql`` : sql`and ${sql(key)} <= ${last}::text::${sql.unsafe(keyType)}`}`,
         ),
-      answers: (rows) => rows.map(([row]) => row?.n ?? 0),
+      outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
     }),
     replace: replaceStatement(sealedTable),
   };
@@ -241,7 +241,7 @@ function replaceStatement({ table, key, keyType, hasRevision, columns }: SealedT
           where tenant_id = ${tenantId} and ${sql(key)} = ${name}::text::${sql.unsafe(keyType)} ${unchanged}
           returning 1`;
       }),
-    answers: (rows) => rows.map(({ length }) => length > 0),
+    outputs: (rows) => rows.map(({ length }) => length > 0),
   });
 }
 

@@ -31,7 +31,7 @@ export const listTenantKeys = defineStatement<TenantId, readonly ListedTenantKey
       from tenant_keys k join tenants t on t.tenant_id = k.tenant_id
       where k.tenant_id = ${tenantId} order by k.purpose, k.version`,
   ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
 /** The id of the root key that wraps new keys. Undefined if none is registered. */
@@ -41,7 +41,7 @@ export const wrappingRootKey = defineStatement<"wrapping", string | undefined, {
   kind: "read",
   sortKey: () => "",
   queries: (sql) => [sql`select id from root_keys where retired_at is null`],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.id),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.id),
 });
 
 export const insertTenantKey = defineWrite<TenantKeyRow>({

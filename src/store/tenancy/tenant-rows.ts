@@ -70,7 +70,7 @@ function removalOf(table: Table, key: string): Removal {
       kind: "write",
       sortKey: () => "",
       queries: (sql, tenantId, limits) => limits.map((limit) => sql.unsafe(some, [tenantId, limit])),
-      answers: (rows) => rows.map(({ length }) => length),
+      outputs: (rows) => rows.map(({ length }) => length),
     }),
     rest: defineWrite<"all">({
       table,

@@ -30,7 +30,7 @@ export const readTenant = defineStatement<TenantId, TenantRow | null, TenantRow>
         created_by, created_at, modified_by, modified_at
       from tenants where tenant_id = ${tenantId} and state = 'active'`,
   ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows[0] ?? null),
 });
 
 /** Reads the tenant, and locks it until the transaction ends. */

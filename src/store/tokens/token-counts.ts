@@ -93,7 +93,7 @@ export const usageByType = defineStatement<TenantId, readonly TypeUsage[], TypeU
       ) e on e.type = c.type
       where c.tenant_id = ${tenantId} group by c.type order by c.type`,
   ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows),
 });
 
 /** The number of tokens that were active in a month, given as its first day, YYYY-MM-DD. */
@@ -106,5 +106,5 @@ export const activeInMonth = defineStatement<string, number, { readonly month: s
       select month::text as month, sum(n)::bigint as n from token_activity
       where tenant_id = ${tenantId} and month = any(${[...months]}::date[]) group by month`,
   ],
-  answers: ([rows = []], months) => months.map((month) => rows.find((row) => row.month === month)?.n ?? 0),
+  outputs: ([rows = []], months) => months.map((month) => rows.find((row) => row.month === month)?.n ?? 0),
 });

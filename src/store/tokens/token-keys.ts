@@ -34,7 +34,7 @@ export const listTokenKeys = defineStatement<KeyPage, readonly TokenKey[], Token
         order by created_at ${direction}, id ${direction}
         limit ${limit} offset ${offset}`;
     }),
-  answers: (rows) => rows,
+  outputs: (rows) => rows,
 });
 
 export interface KeyCount {
@@ -59,7 +59,7 @@ export const countTokenKeys = defineStatement<KeyCount, number, { n: number }>({
           limit ${most}
         ) counted`,
     ),
-  answers: (rows) => rows.map(([row]) => row?.n ?? 0),
+  outputs: (rows) => rows.map(([row]) => row?.n ?? 0),
 });
 
 /** The number of tokens of all types by the counters, without those that have expired and are not swept yet. */
@@ -73,7 +73,7 @@ export const sumTokenCounts = defineStatement<TenantId, number, { n: number }>({
         - (select count(*) from tokens where tenant_id = ${tenantId} and expires_at <= ${at}) as n
       from token_counts where tenant_id = ${tenantId}`,
   ],
-  answers: ([rows = []], inputs) => inputs.map(() => rows[0]?.n ?? 0),
+  outputs: ([rows = []], inputs) => inputs.map(() => rows[0]?.n ?? 0),
 });
 
 /** Each key is compared with all of these ids: 100,000 keys with 100 ids take 0.1 s, the same as that many look-ups. */
@@ -89,7 +89,7 @@ export const findExpired = defineStatement<TenantId, Expired, ExpiredRow>({
       select id, ${at}::timestamptz as at from tokens
       where tenant_id = ${tenantId} and expires_at <= ${at} order by expires_at limit ${FEW_EXPIRED + 1}`,
   ],
-  answers: ([rows = []], inputs) => inputs.map(() => expiredOf(rows)),
+  outputs: ([rows = []], inputs) => inputs.map(() => expiredOf(rows)),
 });
 
 interface ExpiredRow {

@@ -102,7 +102,7 @@ const FIND_TOKEN = boundQuery<BoundedRead, TokenRowWithCvc | LargeToken | undefi
   parameters: { id: text(({ id }) => id), max_bytes: integer(({ maxBytes }) => maxBytes) },
   sortKey: ({ id }) => id,
   row: readSizedRow,
-  answers: bySize,
+  outputs: bySize,
 });
 
 /** Finds an unexpired token by its id, and reads it unless it is too large. */
@@ -164,7 +164,7 @@ const FIND_CONFLICTING_TOKENS = boundQuery<BoundedClaim, readonly (TokenRowWithC
   },
   sortKey: ({ id }) => id,
   row: readSizedRow,
-  answers: (rows, claims) => rows.map((found, index) => found.map((one) => sized(one, claims[index]?.maxBytes ?? 0))),
+  outputs: (rows, claims) => rows.map((found, index) => found.map((one) => sized(one, claims[index]?.maxBytes ?? 0))),
 });
 
 /**
@@ -198,7 +198,7 @@ const LIST_EXPIRED_TOKENS = boundQuery<ExpiredBatch, readonly (TokenRowWithCvc |
   parameters: { limit: integer(({ limit }) => limit), max_bytes: integer(({ maxBytes }) => maxBytes) },
   sortKey: () => "",
   row: readSizedRow,
-  answers: (rows, batches) => rows.map((found, index) => found.map((one) => sized(one, batches[index]?.maxBytes ?? 0))),
+  outputs: (rows, batches) => rows.map((found, index) => found.map((one) => sized(one, batches[index]?.maxBytes ?? 0))),
 });
 
 /** Expired tokens, longest expired first. Large ones are not read. */
@@ -213,7 +213,7 @@ const READ_EXPIRED_TOKEN = boundQuery<string, TokenRow | undefined, TokenRow>({
   parameters: { id: text((id) => id) },
   sortKey: (id) => id,
   row: readTokenRow,
-  answers: (rows) => rows.map(([row]) => row),
+  outputs: (rows) => rows.map(([row]) => row),
 });
 
 /** Reads an expired token of any size. */

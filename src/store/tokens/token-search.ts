@@ -91,7 +91,7 @@ export const countTokensBySource = defineStatement<
       );
       return sql`with s as (${given(sql, sourceRows(sources))}) ${union(sql, counts)}`;
     }),
-  answers: (results, inputs) =>
+  outputs: (results, inputs) =>
     inputs.map(({ sources }, index) => {
       const counts = new Map((results[index] ?? []).map(({ place, n }) => [place, n]));
       return sources.map((_, place) => counts.get(place + 1) ?? 0);
@@ -160,7 +160,7 @@ export const searchTokenKeys = defineStatement<TokenSearch, FoundKeys, FoundRow>
         left join (select * from found order by created_at desc, id desc limit ${limit} offset ${offset}) page on true
         order by page.created_at desc, page.id desc`;
     }),
-  answers: (results) =>
+  outputs: (results) =>
     results.map((rows) => ({
       total: rows[0]?.total ?? 0,
       keys: rows.flatMap(({ created_at, id }) => (created_at && id ? [{ created_at, id }] : [])),

@@ -71,7 +71,7 @@ const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
   parameters: NEW_ROW,
   sortKey: ({ dedupe_key, id }) => claimOf(id, dedupe_key),
   row: (column) => ({ id: column.text(), dedupeKey: column.bytesOrNull() }),
-  answers(rows, tokens) {
+  outputs(rows, tokens) {
     // Several tokens of a batch may want the same id. At most one was inserted, and not the first if its content was
     // taken. Of two with the same id and content, it is the first.
     const free = new Set(rows.flat().map(({ id, dedupeKey }) => claimOf(id, dedupeKey)));
@@ -135,7 +135,7 @@ const DELETE_TOKEN = boundQuery<TokenVersion, boolean, true>({
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
   sortKey: ({ id }) => id,
   row: () => true,
-  answers: (rows) => rows.map(({ length }) => length > 0),
+  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
@@ -156,7 +156,7 @@ const DELETE_EXPIRED_TOKEN = boundQuery<TokenVersion, boolean, true>({
   parameters: { id: text(({ id }) => id), revision: integer(({ revision }) => revision) },
   sortKey: ({ id }) => id,
   row: () => true,
-  answers: (rows) => rows.map(({ length }) => length > 0),
+  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**
@@ -176,7 +176,7 @@ const MARK_ACTIVE = boundQuery<{ readonly id: string; readonly month: string }, 
   parameters: { id: text(({ id }) => id), month: date(({ month }) => month) },
   sortKey: ({ id }) => id,
   row: () => true,
-  answers: (rows) => rows.map(({ length }) => length > 0),
+  outputs: (rows) => rows.map(({ length }) => length > 0),
 });
 
 /**

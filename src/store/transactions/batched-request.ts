@@ -70,12 +70,12 @@ export class BatchedRequest<T = unknown> implements OrdinaryTransaction {
   query<Input, Output>(statement: Statement<Input, Output>, input: Input): Promise<Output> {
     this.#waiting += 1;
     return new Promise((resolve) => {
-      const answer = (output: Output) => {
+      const deliver = (output: Output) => {
         this.#waiting -= 1;
         if (statement.kind === "write" && statement.hasWritten(output)) this.hasWritten = true;
         resolve(output);
       };
-      this.#wanted.push({ isWrite: false, joinTo: (batch) => statement.joinTo(batch, input, answer) });
+      this.#wanted.push({ isWrite: false, joinTo: (batch) => statement.joinTo(batch, input, deliver) });
       this.#wake();
     });
   }

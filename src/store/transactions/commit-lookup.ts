@@ -15,8 +15,8 @@ export interface UnknownCommit {
 }
 
 /**
- * Returns whether the commit was carried out. The answer is final: nothing in the transaction can happen afterwards.
- * @throws if the database does not answer or its process does not end. The commit is then still unknown.
+ * Returns whether the commit was carried out. The result is final: nothing in the transaction can happen afterwards.
+ * @throws if the database does not respond or its process does not end. The commit is then still unknown.
  */
 export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
 
@@ -93,7 +93,7 @@ async function asTenant(sql: Sql, tenantId: TenantId, query: () => PendingQuery<
   return rows;
 }
 
-/** Tries after each of these delays in milliseconds until there is an answer. */
+/** Tries after each of these delays in milliseconds until there is a result. */
 export async function resolveUnknownCommit(
   wasCommitted: CommitLookup,
   retryDelays: readonly number[],

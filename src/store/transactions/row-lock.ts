@@ -25,7 +25,7 @@ export function lockedRead<Input, Output>(
       parameters: key,
       sortKey: () => "",
       row: () => true,
-      answers: (found) => found.map(({ length }) => length > 0),
+      outputs: (found) => found.map(({ length }) => length > 0),
     }),
   };
   return async (tx, input) => {

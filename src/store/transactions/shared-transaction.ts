@@ -95,7 +95,7 @@ export async function runTransaction(
     const isLast = requests.every((request) => request.isDone);
     const ending = new StatementBatch();
     if (isLast) for (const request of requests) request.joinLastTo(ending);
-    // The guard runs even for work without statements: its answer is for callers who still have their rights.
+    // The guard runs even for work without statements: its result is for callers who still have their rights.
     if (isLast && batch.isEmpty && ending.isEmpty && !isOpen && guard === "unguarded")
       return { kind: "committed", requests };
 
@@ -195,7 +195,7 @@ const CHECK_REVISION = boundQuery<number, undefined, undefined>({
   parameters: { revision: bigint((revision) => revision) },
   sortKey: () => "",
   row: () => undefined,
-  answers: (_, revisions) => revisions.map(() => undefined),
+  outputs: (_, revisions) => revisions.map(() => undefined),
 });
 
 function addOpening(connection: Connection, engine: Engine, options: RunOptions): void {
@@ -221,8 +221,8 @@ function setTenant(engine: Engine, tenantId: TenantId): Command {
 }
 
 /**
- * Whether the commit was sent and has no clear answer, or succeeded although an earlier output of the same step cannot
- * be read. Any error in answer to it counts as unclear.
+ * Whether the commit was sent and has no clear result, or succeeded although an earlier output of the same step cannot
+ * be read. Any error in response to it counts as unclear.
  */
 function isUnknown(end: StepEnd, commit: Command): boolean {
   if (end.kind === "lost") return end.wasSent;

@@ -78,10 +78,10 @@ export class TenantQueue {
     return now < this.#stalledUntil;
   }
 
-  /** Records the end of a transaction. A lock that is not granted in time is an answer: other rows are free. */
+  /** Records the end of a transaction. A lock that is not granted in time is a response: other rows are free. */
   ended(result: TransactionResult, startedAt: number, now: number): void {
     if (result.kind === "committed") this.#stalledUntil = 0;
-    else if (isUnanswered(result) && now - startedAt >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;
+    else if (isWithoutResponse(result) && now - startedAt >= STALL_MS) this.#stalledUntil = now + STALLED_FOR_MS;
   }
 
   /**
@@ -123,7 +123,7 @@ export class TenantQueue {
   }
 }
 
-function isUnanswered(result: TransactionResult): boolean {
+function isWithoutResponse(result: TransactionResult): boolean {
   if (result.kind !== "aborted") return result.kind === "unknown";
   if (result.culprit !== undefined) return false;
   const trouble = classifyFailure(result.error);

@@ -93,14 +93,14 @@ export class TransactionBatcher {
   }
 
   /** Why a tenant's request is rejected before any part of it is read; undefined if there is room for it. */
-  refusalOf(tenantId: TenantId): Fault | undefined {
+  overloadFault(tenantId: TenantId): Fault | undefined {
     const isOverloaded = this.#queues.get(tenantId)?.isOverloaded(performance.now()) ?? false;
     return isOverloaded || this.#queued >= this.#limits.queueInAll ? OVERLOADED : undefined;
   }
 
   /** @throws {Fault} unavailable while this tenant overloads the server or the queue of all tenants is full. */
   requireRoom(tenantId: TenantId): void {
-    const refusal = this.refusalOf(tenantId);
+    const refusal = this.overloadFault(tenantId);
     if (refusal) throw refusal;
   }
 
@@ -278,8 +278,8 @@ export class TransactionBatcher {
     const { stepTimeoutMs } = this.#limits;
     const isShared = this.#limits.batch > 1;
     try {
-      return await slot.run((lease) =>
-        runTransaction(lease, { ...start, isShared, stepTimeoutMs, plansAgain: lease.plansAgain }, batch),
+      return await slot.run((inUse) =>
+        runTransaction(inUse, { ...start, isShared, stepTimeoutMs, plansAgain: inUse.plansAgain }, batch),
       );
     } catch (error) {
       return { kind: "aborted", error };

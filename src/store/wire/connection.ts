@@ -232,7 +232,7 @@ export class Connection {
   }
 
   #fail(error: unknown): void {
-    // An error after all answers belongs to the end of the step.
+    // An error after all results belongs to the end of the step.
     const failed = this.#step[this.#current] ?? this.#step.at(-1);
     if (failed) this.#failure ??= { error, failed };
   }

@@ -1,4 +1,4 @@
-/** The brands in answers. The last three are known only from a BIN table. */
+/** The brands in responses. The last three are known only from a BIN table. */
 export const cardBrands = [
   "american-express",
   "diners-club",
@@ -19,7 +19,7 @@ export type CardBrand = (typeof cardBrands)[number];
 
 /**
  * First digits, single or as a range, by brand: facts from the networks' published ranges as gathered in Braintree's
- * credit-card-type 10.3 (MIT). Leaves out brands that answers cannot name (Maestro, Verve, Troy, ...). All of 62 and 81
+ * credit-card-type 10.3 (MIT). Leaves out brands that responses cannot name (Maestro, Verve, Troy, ...). All of 62 and 81
  * is UnionPay's (ISO/IEC 7812 register), including the numbers shared with Discover.
  */
 const ranges: Readonly<Partial<Record<CardBrand, string>>> = {

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.js";
 
 /**
- * The default masks of types as plain code, equal to their expressions. Most answers show one, and evaluating the
+ * The default masks of types as plain code, equal to their expressions. Most responses show one, and evaluating the
  * expressions took 17.7 KB of memory and a tenth of the time of a card read.
  */
 

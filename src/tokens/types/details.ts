@@ -21,7 +21,7 @@ export interface BankDetails {
   readonly account_number_last4?: string;
 }
 
-/** The detail objects that an answer shows beside a token's data. `data` has been normalized by `type`. */
+/** The detail objects that a response shows beside a token's data. `data` has been normalized by `type`. */
 export function tokenDetails(type: TokenType, data: Json, bins?: BinTable): { card?: CardDetails; bank?: BankDetails } {
   if (type.details === "bank") {
     const bank = bankDetails(data);

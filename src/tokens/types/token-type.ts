@@ -18,6 +18,6 @@ export interface TokenType {
   readonly fingerprintExpression: string;
   /** Default search indexes. */
   readonly searchIndexes: readonly string[];
-  /** The detail object that answers carry beside the data. */
+  /** The detail object that responses carry beside the data. */
   readonly details: "card" | "bank" | null;
 }

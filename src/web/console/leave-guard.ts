@@ -32,8 +32,8 @@ export class LeaveGuard {
     else go();
   }
 
-  /** What the person answers. */
-  readonly answer = (doesLeave: boolean): void => {
+  /** What the person decides. */
+  readonly decide = (doesLeave: boolean): void => {
     const go = this.#waiting;
     this.#wait(undefined);
     if (!doesLeave || !go) return;

@@ -7,13 +7,13 @@ export function LeaveQuestion() {
   const isAsking = useSyncExternalStore(leaveGuard.subscribe, () => leaveGuard.isAsking);
   if (!isAsking) return null;
   return (
-    <Overlay title="Leave without saving?" onClose={() => leaveGuard.answer(false)}>
+    <Overlay title="Leave without saving?" onClose={() => leaveGuard.decide(false)}>
       <p>What you changed here is not saved.</p>
       <div className="actions">
-        <button type="button" className="primary" onClick={() => leaveGuard.answer(false)}>
+        <button type="button" className="primary" onClick={() => leaveGuard.decide(false)}>
           Stay
         </button>
-        <button type="button" className="danger" onClick={() => leaveGuard.answer(true)}>
+        <button type="button" className="danger" onClick={() => leaveGuard.decide(true)}>
           Leave
         </button>
       </div>

@@ -32,7 +32,7 @@ export class SignInState implements CallObserver {
     return this.#lastCall;
   }
 
-  onAnswered(): void {
+  onResponse(): void {
     this.#lastCall = Date.now();
   }
 

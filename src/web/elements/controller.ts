@@ -5,10 +5,10 @@ import type { ToController, ToField } from "./field-channel.js";
 import { type FrameContext, openFrame } from "./frame-context.js";
 import { fieldsOf, textIn } from "./messages-in.js";
 import { pairWithFields } from "./pairing.js";
-import { BodyRefused, elementsIn, fill, type Json, shownAnswer } from "./request-body.js";
+import { BodyRefused, elementsIn, fill, type Json, shownResponse } from "./request-body.js";
 import { CallFailed, callVault } from "./vault-api.js";
 
-/** How long a field may take to hand over its value: it answers at once, unless its page was just removed. */
+/** How long a field may take to hand over its value: it responds at once, unless its page was just removed. */
 const FIELD_TIMEOUT_MS = 5_000;
 /** The order in which the focus moves on. */
 const ORDER = ["cardNumber", "cardExpirationDate", "cardVerificationCode"];
@@ -87,20 +87,20 @@ class Controller {
       });
     }
     const filled = fill(body, ({ element, part }) => valueFor(values.get(element), part));
-    const answer = await callVault({
+    const response = await callVault({
       ...{ method: "POST", path: "/tokenize", apiKey: this.#key, frame: this.#frame },
       ...{ body: filled, idempotencyKey, signal },
     });
-    return shownAnswer(body, answer);
+    return shownResponse(body, response);
   }
 
   /** Creates a session for reading. Its key stays here; a back end authorizes it by its nonce. */
   async createSession(): Promise<Json> {
-    const answer = fieldsOf(
+    const response = fieldsOf(
       await callVault({ method: "POST", path: "/sessions", apiKey: this.#key, frame: this.#frame }),
     );
-    this.#sessionKey = textIn(answer.session_key);
-    return { nonce: textIn(answer.nonce) ?? null, expiresAt: textIn(answer.expires_at) ?? null };
+    this.#sessionKey = textIn(response.session_key);
+    return { nonce: textIn(response.nonce) ?? null, expiresAt: textIn(response.expires_at) ?? null };
   }
 
   #add(id: string, field: Field): void {
@@ -163,8 +163,8 @@ class Controller {
         });
       }
       const address = `/tokens/${encodeURIComponent(token)}`;
-      const answer = await callVault({ method: "GET", path: address, apiKey, frame: this.#frame });
-      send(field, { type: "read", call, value: valueAt(fieldsOf(answer).data, path) });
+      const response = await callVault({ method: "GET", path: address, apiKey, frame: this.#frame });
+      send(field, { type: "read", call, value: valueAt(fieldsOf(response).data, path) });
     } catch (error) {
       const { code, message } = callErrorOf(error);
       send(field, { type: "read", call, code, message });

@@ -30,7 +30,7 @@ class Refused extends Error {
   }
 }
 
-/** Greets the page, and calls `start` once, when the page of an allowed origin has answered. */
+/** Greets the page, and calls `start` once, when the page of an allowed origin has responded. */
 export function openFrame(start: (context: FrameContext, init: InitMessage, port: MessagePort) => void): void {
   const [nonce = "", id = "", origin = ""] = location.hash.slice(1).split(".", 2).concat(originInHash());
   try {

@@ -79,19 +79,19 @@ function hasElement(value: unknown): boolean {
   return "$element" in value || Object.values(value).some(hasElement);
 }
 
-/** What the page gets of an answer: ids, and tokens without their data. */
-export function shownAnswer(body: unknown, answer: Json): Json {
+/** What the page gets of a response: ids, and tokens without their data. */
+export function shownResponse(body: unknown, response: Json): Json {
   if (typeof body !== "object" || body === null || "$element" in body)
-    return typeof answer === "string" ? answer : null;
+    return typeof response === "string" ? response : null;
   if (Array.isArray(body)) {
-    return Array.isArray(answer) ? body.map((item, index) => shownAnswer(item, answer[index] ?? null)) : null;
+    return Array.isArray(response) ? body.map((item, index) => shownResponse(item, response[index] ?? null)) : null;
   }
-  const answered = fieldsOf(answer);
+  const received = fieldsOf(response);
   const isToken = "type" in body && "data" in body;
-  const names = isToken ? SHOWN.filter((name) => name in answered) : Object.keys(body);
-  const show = (name: string) => jsonOf(answered[name]);
+  const names = isToken ? SHOWN.filter((name) => name in received) : Object.keys(body);
+  const show = (name: string) => jsonOf(received[name]);
   return Object.fromEntries(
-    names.map((name) => [name, isToken ? show(name) : shownAnswer(Reflect.get(body, name), show(name))]),
+    names.map((name) => [name, isToken ? show(name) : shownResponse(Reflect.get(body, name), show(name))]),
   );
 }
 

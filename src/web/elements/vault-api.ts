@@ -43,14 +43,14 @@ export async function callVault(call: VaultCall): Promise<Json> {
         : { code: "network", message: "The vault could not be reached." },
     );
   });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return JSON.parse(JSON.stringify(answer ?? null));
-  throw new CallFailed(errorOf(response, answer));
+  const content: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return JSON.parse(JSON.stringify(content ?? null));
+  throw new CallFailed(errorOf(response, content));
 }
 
 /** What the problem details say. They contain no values. */
-function errorOf(response: Response, answer: unknown): CallError {
-  const { code, detail, errors } = fieldsOf(answer);
+function errorOf(response: Response, content: unknown): CallError {
+  const { code, detail, errors } = fieldsOf(content);
   const traceId = response.headers.get("bt-trace-id");
   const problems = Object.entries(fieldsOf(errors)).map(([place, texts]): [string, string[]] => [
     place,
@@ -58,7 +58,7 @@ function errorOf(response: Response, answer: unknown): CallError {
   ]);
   return {
     code: textIn(code) ?? "failed",
-    message: textIn(detail) ?? `The vault answered ${response.status}.`,
+    message: textIn(detail) ?? `The vault returned ${response.status}.`,
     status: response.status,
     ...(problems.length > 0 ? { errors: Object.fromEntries(problems) } : {}),
     ...(traceId === null ? {} : { traceId }),

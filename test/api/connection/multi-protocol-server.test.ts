@@ -48,7 +48,7 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
     return { stream, ended: once(stream, "close").then(() => ({ ...seen, code: stream.rstCode })) };
   }
 
-  it("gets its complete answer and is then closed; its connection still serves other requests", async () => {
+  it("gets its complete response and is then closed; its connection still serves other requests", async () => {
     const body = "x".repeat(300_000);
     await listen((request, response) => {
       request.pause();
@@ -66,10 +66,10 @@ describe("a request over HTTP/2 whose client never finishes it", () => {
     await listen((request, response) => {
       if (request.url === "/answered") response.write("begun");
     }, 1_000);
-    const answered = sendHalf("POST", "/answered");
-    await once(answered.stream, "data");
+    const begun = sendHalf("POST", "/answered");
+    await once(begun.stream, "data");
     expect(await sendHalf("POST", "/silent").ended).toMatchObject({ status: 0, code: constants.NGHTTP2_CANCEL });
-    expect(answered.stream.closed).toBe(false);
+    expect(begun.stream.closed).toBe(false);
   });
 });
 

@@ -9,7 +9,7 @@ const READER = new AbortController().signal;
 describe("a forwarded body", () => {
   let server: Server;
   let response: ServerResponse;
-  let answered: Promise<IncomingMessage>;
+  let incoming: Promise<IncomingMessage>;
 
   beforeEach(async () => {
     server = createServer();
@@ -17,10 +17,10 @@ describe("a forwarded body", () => {
     await once(server, "listening");
     const address = server.address();
     const asked = get({ port: typeof address === "object" && address ? address.port : 0, host: "127.0.0.1" });
-    answered = once(asked, "response").then(([message]) => message);
-    // A test may end before there is an answer.
+    incoming = once(asked, "response").then(([message]) => message);
+    // A test may end before there is a response.
     asked.on("error", () => {});
-    answered.catch(() => {});
+    incoming.catch(() => {});
     [, response] = await once(server, "request");
   });
   afterEach(() => {
@@ -34,7 +34,7 @@ describe("a forwarded body", () => {
     expect(response.writableEnded).toBe(false);
     response.end(", three");
     const chunks: Buffer[] = [];
-    for await (const chunk of await answered) chunks.push(chunk);
+    for await (const chunk of await incoming) chunks.push(chunk);
     expect(Buffer.concat(chunks).toString()).toBe("one, two, three");
   });
 
@@ -74,7 +74,7 @@ describe("a forwarded body", () => {
     });
     response.writeHead(200);
     const passing = pipeBody(body, response, READER);
-    const message = await answered;
+    const message = await incoming;
     while (!body.isPaused()) await new Promise((resolve) => setImmediate(resolve));
     expect(response.writableNeedDrain).toBe(true);
     let received = 0;

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 /** The response to a call whose handler ends like this. */
-async function answerTo(
+async function responseTo(
   type: string,
   serve: (request: UniversalServerRequest) => Promise<UniversalServerResponse>,
 ): Promise<UniversalServerResponse> {
@@ -78,8 +78,8 @@ describe.each(["application/proto", "application/json", "application/grpc", "app
   "%s",
   (type) => {
     it("a response that fails to serialize is an internal error", async () => {
-      const answer = await answerTo(type, () => Promise.reject(new Error("a text with a secret")));
-      const error = await errorIn(answer);
+      const response = await responseTo(type, () => Promise.reject(new Error("a text with a secret")));
+      const error = await errorIn(response);
       expect(error).toMatchObject({ code: Code.Internal, rawMessage: "Something went wrong on our side." });
       expect(failures).toEqual(["internal"]);
     });
@@ -87,11 +87,11 @@ describe.each(["application/proto", "application/json", "application/grpc", "app
     it("a body whose caller disconnected is not read as a complete one", async () => {
       // Over HTTP/2 there is no other sign of it.
       raw.aborted = true;
-      const answer = await answerTo(type, async ({ body }) => {
+      const response = await responseTo(type, async ({ body }) => {
         await expect(readAll(body)).rejects.toThrow("This operation was aborted");
         return { status: 200 };
       });
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     });
   },
 );

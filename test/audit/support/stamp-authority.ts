@@ -40,10 +40,10 @@ export async function createStampAuthority(options: StampAuthorityOptions = {}):
   let replies = 0;
   const reply = async (query: Buffer) => {
     replies += 1;
-    const [asked, answered] = [join(folder, `${replies}.tsq`), join(folder, `${replies}.tsr`)];
+    const [asked, responseFile] = [join(folder, `${replies}.tsq`), join(folder, `${replies}.tsr`)];
     await writeFile(asked, query);
-    await openssl("ts", "-reply", "-config", "tsa.cnf", "-queryfile", asked, "-out", answered);
-    return readFile(answered);
+    await openssl("ts", "-reply", "-config", "tsa.cnf", "-queryfile", asked, "-out", responseFile);
+    return readFile(responseFile);
   };
   const sign = async (content: Buffer) => {
     await writeFile(join(folder, "content"), content);

@@ -31,13 +31,13 @@ describe("a wrong address", () => {
     });
   });
 
-  it("is reported when a page answers", async () => {
+  it("is reported when a page responds", async () => {
     await using gate = await page();
     const error = await failureAt(`http://${gate.host}`, { transport: "connect" });
     expect(error).toMatchObject({ code: "bad_answer", status: 200, message: expect.stringContaining("text/html") });
   });
 
-  it("is reported when a page answers over HTTP/2", async () => {
+  it("is reported when a page responds over HTTP/2", async () => {
     await using gate = await http2((stream) => {
       stream.respond({ ":status": 404, "content-type": "text/html" });
       stream.end("<h1>Not here</h1>");

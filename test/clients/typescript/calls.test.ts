@@ -234,8 +234,8 @@ describe.each(["grpc", "connect"] as const)("the client over %s", (transport) =>
     const calls = Array.from({ length: transport === "grpc" ? 10_000 : 500 }, () =>
       client.tokens.get(id, { timeout: 0 }),
     );
-    const answers = await Promise.all(calls);
-    expect(new Set(answers.map(({ data }) => data))).toEqual(new Set(["x"]));
+    const responses = await Promise.all(calls);
+    expect(new Set(responses.map(({ data }) => data))).toEqual(new Set(["x"]));
   });
 });
 

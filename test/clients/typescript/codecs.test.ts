@@ -12,11 +12,11 @@ import { describe, expect, it } from "vitest";
 import { decodeMessage, encodeMessage, METHODS } from "../../../clients/typescript/src/node/codecs.js";
 import { readMessage } from "../../../clients/typescript/src/node/message-reader.js";
 import { writeMessage } from "../../../clients/typescript/src/node/message-writer.js";
-import { refusalOf } from "./support/error-of.js";
+import { clientFailure } from "./support/error-of.js";
 
 // The library's own codec is the reference.
 const requests = new Map([...METHODS.values()].map(({ input }) => [input.typeName, input]));
-const answers = new Map([...METHODS.values()].map(({ output }) => [output.typeName, output]));
+const responses = new Map([...METHODS.values()].map(({ output }) => [output.typeName, output]));
 const RUNS = { numRuns: 25 };
 
 const text = fc.oneof(fc.string(), fc.string({ unit: "grapheme", maxLength: 200 }), fc.constant("é".repeat(70)));
@@ -100,8 +100,8 @@ describe("the codec of messages", () => {
     );
   });
 
-  it.each([...answers.keys()])("reads %s as the library does", (name) => {
-    const schema = answers.get(name);
+  it.each([...responses.keys()])("reads %s as the library does", (name) => {
+    const schema = responses.get(name);
     if (!schema) throw new Error(name);
     fc.assert(
       fc.property(jsonOf(schema), (input) => {
@@ -112,10 +112,10 @@ describe("the codec of messages", () => {
     );
   });
 
-  it("reads bytes that are no message as a bad answer, and nothing else", () => {
+  it("reads bytes that are no message as a bad response, and nothing else", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-        const failure = refusalOf(() => decodeMessage("TokenService/GetToken", bytes));
+        const failure = clientFailure(() => decodeMessage("TokenService/GetToken", bytes));
         expect(failure?.code ?? "bad_answer").toBe("bad_answer");
       }),
     );
@@ -123,8 +123,10 @@ describe("the codec of messages", () => {
     const schema = METHODS.get("TokenService/GetToken")?.output;
     if (!schema) throw new Error("GetToken");
     const whole = toBinary(schema, fromJson(schema, { id: "x".repeat(300), data: { a: [1, { b: null }] } }));
-    expect(refusalOf(() => decodeMessage("TokenService/GetToken", whole.subarray(0, 200)))?.code).toBe("bad_answer");
-    expect(refusalOf(() => decodeMessage("TokenService/GetToken", nestedLists(50_000)))?.code).toBe("bad_answer");
+    expect(clientFailure(() => decodeMessage("TokenService/GetToken", whole.subarray(0, 200)))?.code).toBe(
+      "bad_answer",
+    );
+    expect(clientFailure(() => decodeMessage("TokenService/GetToken", nestedLists(50_000)))?.code).toBe("bad_answer");
   });
 
   it("keeps a key named __proto__", () => {
@@ -159,7 +161,7 @@ describe("the codec of messages", () => {
     ["ApplicationService/CreateApplication", { rules: ["x"] }, "rules[0]", "another type"],
     ["ProxyService/InvokeProxy", { proxyKey: "a", proxyUrl: "b" }, "proxyUrl", "excludes"],
   ])("refuses %s with %j by its field", (method, input, field, words) => {
-    const failure = refusalOf(() => encodeMessage(method, input, 5));
+    const failure = clientFailure(() => encodeMessage(method, input, 5));
     expect(failure).toMatchObject({ code: "validation_failed", fields: { [field]: [expect.stringContaining(words)] } });
   });
 });

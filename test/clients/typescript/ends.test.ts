@@ -11,9 +11,9 @@ import { type Gate, http1, http2, silent } from "./support/gates.js";
 /** The states in which a call can end: the server never continues from that step. */
 const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>])[] = [
   ["while it connects", "grpc", silent],
-  ["while it waits for the answer", "grpc", () => http2(() => {})],
+  ["while it waits for the response", "grpc", () => http2(() => {})],
   [
-    "within the answer",
+    "within the response",
     "grpc",
     () =>
       http2((stream) => {
@@ -21,9 +21,9 @@ const STEPS: readonly (readonly [string, "grpc" | "connect", () => Promise<Gate>
         stream.write(Buffer.from([0, 0, 0, 0, 9, 1]));
       }),
   ],
-  ["while it waits for the answer", "connect", () => http1(() => {})],
+  ["while it waits for the response", "connect", () => http1(() => {})],
   [
-    "within the answer",
+    "within the response",
     "connect",
     () =>
       http1((_, response) => {
@@ -198,40 +198,40 @@ describe.each(STREAMS)("a client that closes over %s", (transport, start) => {
   });
 });
 
-/** Servers whose answers the test sends. */
+/** Servers whose responses the test sends. */
 const HELD = [
   [
     "grpc",
-    (hold: (answer: () => void) => void) =>
+    (hold: (respond: () => void) => void) =>
       http2((stream) => hold(() => stream.respond({ ":status": 404 }, { endStream: true }))),
   ],
   [
     "connect",
-    (hold: (answer: () => void) => void) => http1((_, response) => hold(() => response.writeHead(404).end())),
+    (hold: (respond: () => void) => void) => http1((_, response) => hold(() => response.writeHead(404).end())),
   ],
 ] as const;
 
 describe.each(HELD)("a client that closes while a call is under way over %s", (transport, start) => {
-  /** A client whose call waits for its answer. No time limit ends a wait unless the test lets time pass. */
+  /** A client whose call waits for its response. No time limit ends a wait unless the test lets time pass. */
   async function clientWithCall() {
-    const answers: (() => void)[] = [];
-    const gate = await start((answer) => answers.push(answer));
+    const responses: (() => void)[] = [];
+    const gate = await start((respond) => responses.push(respond));
     const client = new Cloakroom({ baseUrl: `http://${gate.host}`, apiKey: "key", transport, maxRetries: 0 });
     const call = errorOf(client.tokens.get("x"));
-    await expect.poll(() => answers.length).toBe(1);
+    await expect.poll(() => responses.length).toBe(1);
     vi.useFakeTimers({ toFake: ["setTimeout"] });
-    const answer = () => answers[0]?.();
-    return { client, call, answer, [Symbol.asyncDispose]: () => gate[Symbol.asyncDispose]() };
+    const respond = () => responses[0]?.();
+    return { client, call, respond, [Symbol.asyncDispose]: () => gate[Symbol.asyncDispose]() };
   }
 
   it("waits for the call, also when it is closed twice", async () => {
     await using begun = await clientWithCall();
-    const { client, call, answer } = begun;
+    const { client, call, respond } = begun;
     let closed = 0;
     const closing = [client.close(), client.close()].map((end) => end.then(() => (closed += 1)));
     expect(await errorOf(client.tokens.get("x"))).toMatchObject({ message: "The client is closed." });
     expect(closed).toBe(0);
-    answer();
+    respond();
     await Promise.all(closing);
     expect(await call).toMatchObject({ code: "bad_answer", status: 404 });
   });
@@ -318,17 +318,17 @@ describe.each(["grpc", "connect"] as const)("a client that closes right after it
       await new Promise((resolve) => setTimeout(resolve, 50));
       return key;
     };
-    let answered = 0;
+    let responseCount = 0;
     const count: Interceptor = async (_, next) => {
       const response = await next();
-      answered += 1;
+      responseCount += 1;
       return response;
     };
     const client = new Cloakroom({ baseUrl: tenant.url, apiKey, transport, interceptors: [count] });
     const created = client.tokens.create({ type: "token", data: "x" });
     const listed = client.tokens.list();
     await client.close();
-    expect(answered).toBe(2);
+    expect(responseCount).toBe(2);
     expect((await created).type).toBe("token");
     expect(await listed).toMatchObject({ data: expect.any(Array) });
     const closed = { code: "connection_failed", message: "The client is closed.", attempts: 0 };

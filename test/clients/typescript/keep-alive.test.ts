@@ -45,7 +45,7 @@ it("sends a PING on an idle connection every 30 seconds", async () => {
     const ping = once(session, "ping");
     vi.advanceTimersByTime(30_000);
     await ping;
-    // Its answer arrives before that of a later call.
+    // Its response arrives before that of a later call.
     await call();
   }
 });

@@ -104,7 +104,7 @@ it("opens another connection after a silent one has delayed a call", async () =>
   const { id } = await client.tokens.create({ type: "token", data: "x" });
   proxy.freezeAll();
   expect(await errorOf(client.tokens.get(id, { timeout: 200 }))).toMatchObject({ code: "timeout" });
-  // The client sent a PING when the call timed out. After five seconds without an answer it connects again.
+  // The client sent a PING when the call timed out. After five seconds without a response it connects again.
   expect((await client.tokens.get(id, { timeout: 20_000 })).data).toBe("x");
   expect(proxy.accepted).toBe(2);
 });

@@ -32,7 +32,7 @@ describe.each(["grpc", "connect"] as const)("a server that refuses the handshake
   });
 });
 
-it("takes a TLS connection that breaks within an answer for a lost one, and sends the call again", async () => {
+it("takes a TLS connection that breaks within a response for a lost one, and sends the call again", async () => {
   const broken = Object.assign(new Error("bad record"), { code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC" });
   const body = () =>
     new ReadableStream({
@@ -50,7 +50,7 @@ it("takes a TLS connection that breaks within an answer for a lost one, and send
   });
 });
 
-/** A client over Connect whose connection ends with an error of this code, and no answer. */
+/** A client over Connect whose connection ends with an error of this code, and no response. */
 function failingClient(code: string): Cloakroom {
   const fetcher = () => Promise.reject(new TypeError("fetch failed", { cause: Object.assign(new Error(), { code }) }));
   const options = { baseUrl: "https://127.0.0.1", apiKey: "key", transport: "connect", maxRetries: 1 } as const;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Answer, RestClient } from "../../support/rest.js";
+import type { RestClient, RestResponse } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Holder, holds, PERMISSIONS, shownTo, shownWherePut, TRANSFORMS, type Transform } from "./model.js";
 
@@ -43,7 +43,7 @@ const dataShownAs: Record<Transform, unknown> = { redact: undefined, mask: MASK,
 const dataWrittenAs: Record<Transform, unknown> = { redact: undefined, mask: MASK, reveal: MASK };
 
 /** The outcome of a response: the status of a refusal, or how the token is shown. */
-function outcomeOf({ status, body }: Answer, data: (body: Answer["body"]) => unknown): unknown {
+function outcomeOf({ status, body }: RestResponse, data: (body: RestResponse["body"]) => unknown): unknown {
   return status >= 300 ? { refused: status, code: body.code } : { shown: data(body) };
 }
 
@@ -186,8 +186,8 @@ describe("every permission, container, transform and operation", () => {
                 : shownWherePut(holder, "token:update", [...from, ...to]);
             const shared = tokens.find(({ containers }) => containers === from)?.id ?? "";
             const id = shown === "refused" ? shared : await newToken(from);
-            const answer = await clientOf(holder)("PATCH", `/tokens/${id}`, { headers, body: { containers: to } });
-            const actual = JSON.stringify(outcomeOf(answer, ({ containers }) => containers));
+            const response = await clientOf(holder)("PATCH", `/tokens/${id}`, { headers, body: { containers: to } });
+            const actual = JSON.stringify(outcomeOf(response, ({ containers }) => containers));
             const wanted = JSON.stringify(expected(shown, () => to));
             return actual === wanted ? undefined : `${holder.name}, ${from} to ${to}: ${actual} instead of ${wanted}`;
           }),
@@ -201,11 +201,11 @@ describe("every permission, container, transform and operation", () => {
     const failures = await forEach(singles, async (holder, client, { id: shared, containers }) => {
       const shown = shownTo(holder, "token:delete", containers);
       const id = shown === "refused" ? shared : await newToken(containers);
-      const answer = outcomeOf(await client("DELETE", `/tokens/${id}`), () => "deleted");
+      const response = outcomeOf(await client("DELETE", `/tokens/${id}`), () => "deleted");
       const { status } = await backEnd("GET", `/tokens/${id}`);
       return [
-        { answer, status },
-        { answer: expected(shown, () => "deleted"), status: shown === "refused" ? 200 : 404 },
+        { response, status },
+        { response: expected(shown, () => "deleted"), status: shown === "refused" ? 200 : 404 },
       ];
     });
     expect(failures).toEqual([]);
@@ -220,12 +220,12 @@ describe("every permission, container, transform and operation", () => {
   ] as const)("to %s: what is invisible is neither shown nor counted", async (_, permission, verb, path, body) => {
     const failures = await failuresOf(
       [...singles, ...pairs].map((holder) => async () => {
-        const answer = await clientOf(holder)(verb, path, { body });
+        const response = await clientOf(holder)(verb, path, { body });
         const visible = tokens.flatMap(({ id, containers }) => {
           const shown = shownTo(holder, permission, containers);
           return shown === "refused" ? [] : [[id, dataShownAs[shown] ?? "nothing"]];
         });
-        const actual = outcomeOf(answer, ({ pagination, data }) => ({
+        const actual = outcomeOf(response, ({ pagination, data }) => ({
           total: pagination.total_items ?? visible.length,
           items: data.map((item: { id: string; data?: unknown }) => [item.id, item.data ?? "nothing"]),
         }));

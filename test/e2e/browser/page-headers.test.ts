@@ -41,8 +41,8 @@ async function challenge(
     cardholder_info: { name: "Ada" },
     purchase_info: purchase,
   };
-  const answer = await client("POST", `/3ds/sessions/${body.id}/authenticate`, { body: authentication });
-  return answer.body.acs_challenge_url;
+  const response = await client("POST", `/3ds/sessions/${body.id}/authenticate`, { body: authentication });
+  return response.body.acs_challenge_url;
 }
 
 const addressOf = (name: string) => pages.get(name) ?? "";
@@ -71,23 +71,23 @@ function expectPage(headers: Headers): void {
 
 describe("a page of the vault", () => {
   it.each(PAGES)("has a strict policy in its headers: %s", async (name) => {
-    const answer = await ask(addressOf(name));
-    expect(answer.status).toBe(200);
-    expectPage(answer.headers);
-    expect(await answer.text()).not.toMatch(/<script(?![^>]* src=)| on[a-z]+=/i);
+    const response = await ask(addressOf(name));
+    expect(response.status).toBe(200);
+    expectPage(response.headers);
+    expect(await response.text()).not.toMatch(/<script(?![^>]* src=)| on[a-z]+=/i);
   });
 
   it.each(PAGES.slice(1))("has the policy on its error pages too: %s", async (name) => {
-    const answer = await ask(`${addressOf(name)}x`);
-    expect(answer.status).toBe(404);
-    expectPage(answer.headers);
+    const response = await ask(`${addressOf(name)}x`);
+    expect(response.status).toBe(404);
+    expectPage(response.headers);
   });
 
   it.each(PAGES.slice(1))("cannot be a resource of another page: %s", async (name) => {
     for (const dest of ["script", "style", "worker", "serviceworker", "font", "image", "object", "embed"]) {
-      const answer = await ask(addressOf(name), dest, "no-cors");
-      expect([dest, answer.status]).toEqual([dest, 403]);
-      expectPage(answer.headers);
+      const response = await ask(addressOf(name), dest, "no-cors");
+      expect([dest, response.status]).toEqual([dest, 403]);
+      expectPage(response.headers);
     }
   });
 });
@@ -112,9 +112,9 @@ describe("a response of the API", () => {
 
   it("is denied to a browser that would open it as a page or load it as part of one", async () => {
     for (const dest of ["document", "iframe", "script", "style", "font", "worker"]) {
-      const answer = await ask(`${url}/tokens`, dest, dest === "document" ? "navigate" : "no-cors");
-      expect([dest, answer.status]).toEqual([dest, 403]);
-      expect(await answer.json()).toMatchObject({ code: "permission_denied" });
+      const response = await ask(`${url}/tokens`, dest, dest === "document" ? "navigate" : "no-cors");
+      expect([dest, response.status]).toEqual([dest, 403]);
+      expect(await response.json()).toMatchObject({ code: "permission_denied" });
     }
     expect((await ask(`${url}/tokens`, "empty", "cors")).status).toBe(401);
   });

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, startDestination } from "../proxy/support/destination.js";
+import { type Destination, httpResponse, startDestination } from "../proxy/support/destination.js";
 import { code, makeProxy } from "../proxy/support/proxies.js";
 
-/** Headers with which an answer would act on the vault's origin. */
+/** Headers with which a response would act on the vault's origin. */
 const ORIGIN_WIDE = {
   "Service-Worker-Allowed": "/",
   "Clear-Site-Data": '"*"',
@@ -68,14 +68,14 @@ beforeAll(async () => {
   tenant = await newTenant();
   ({ key } = await tenant.backEnd());
   const lines = Object.entries(ALL).map(([name, value]) => `${name}: ${value}`);
-  destination = await startDestination(answer("200 OK", lines, PAGE));
+  destination = await startDestination(httpResponse("200 OK", lines, PAGE));
   const returned = `return { body: ${JSON.stringify(PAGE)}, headers: ${JSON.stringify(ALL)} };`;
   const definition = { destination_url: destination.url, response_transform: code(returned) };
   ({ key: transforming } = await makeProxy(tenant, definition));
   const thrown = `const { CustomHttpResponseError } = require("@basis-theory/basis-theory-reactor-formulas-sdk-js");
     module.exports = async () => { throw new CustomHttpResponseError({
       status: 200, headers: ${JSON.stringify(ALL)}, body: ${JSON.stringify(PAGE)} }); };`;
-  const made = await tenant.manage("POST", "/reactors", { body: { name: "Own answer", code: thrown } });
+  const made = await tenant.manage("POST", "/reactors", { body: { name: "Own response", code: thrown } });
   reactorId = made.body.id;
   const started = await call("POST", `/reactors/${reactorId}/react-async`, {});
   requestId = String(Object(await started.json()).asyncReactorRequestId);
@@ -130,10 +130,10 @@ describe.each(WAYS)("the response of %s", (_, ask) => {
     ...["serviceworker", "manifest", "xslt"],
   ])("is denied as %s", async (dest) => {
     const before = destination.requests.length;
-    const answered = await ask({ ...BROWSER, "Sec-Fetch-Dest": dest, "Sec-Fetch-Mode": "no-cors" });
-    expect(answered.status).toBe(403);
-    expect(await answered.text()).toContain("permission_denied");
-    expectSandboxed(answered.headers);
+    const response = await ask({ ...BROWSER, "Sec-Fetch-Dest": dest, "Sec-Fetch-Mode": "no-cors" });
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain("permission_denied");
+    expectSandboxed(response.headers);
     expect(destination.requests.length - before).toBe(0);
   });
 
@@ -151,7 +151,7 @@ function expectSandboxed(headers: Headers): void {
   }
 }
 
-describe("a proxied answer", () => {
+describe("a proxied response", () => {
   it("varies by the purpose that a browser states, if caches may keep it", async () => {
     const { headers } = await call("GET", "/proxy/x", { "BT-PROXY-URL": destination.url });
     expect(headers.get("vary")).toBe("Accept, Sec-Fetch-Dest, Sec-Fetch-Site");

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { launchBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, type RawRequest, startDestination } from "../proxy/support/destination.js";
+import { type Destination, httpResponse, type RawRequest, startDestination } from "../proxy/support/destination.js";
 import { makeProxy } from "../proxy/support/proxies.js";
 
 /** Headers with which a destination would act on the vault's origin. */
@@ -29,7 +29,9 @@ const FILES: Readonly<Record<string, readonly [type: string, content: string]>> 
 /** The server of an attacker who wants the vault's origin to run their code. */
 function serveHostile(socket: Socket, { line }: RawRequest): void {
   const [type, content] = FILES[line.split(" ")[1] ?? ""] ?? ["text/plain", "none"];
-  socket.write(answer("200 OK", [`Content-Type: ${type}`, "X-Own: kept", "Connection: close", ...HOSTILE], content));
+  socket.write(
+    httpResponse("200 OK", [`Content-Type: ${type}`, "X-Own: kept", "Connection: close", ...HOSTILE], content),
+  );
 }
 
 const url = inject("serverUrl");
@@ -185,7 +187,7 @@ describe("a script on a page of the vault's origin", () => {
         const later = await context.newPage();
         await later.goto(`${url}/docs`);
         expect(await later.evaluate("navigator.serviceWorker.controller")).toBeNull();
-        expect(await later.evaluate("fetch('/healthz').then((answer) => answer.text())")).toContain("ok");
+        expect(await later.evaluate("fetch('/healthz').then((response) => response.text())")).toContain("ok");
       },
       PAST_OUR_POLICY,
     );
@@ -217,8 +219,8 @@ describe("a script on a page of the vault's origin", () => {
     await within(`${url}/docs`, async (page, context) => {
       await context.addCookies([{ name: "session", value: "of-the-vault", url }]);
       const path = link("/data").slice(url.length);
-      const answered = await load(page, `return (await fetch(${JSON.stringify(path)})).status;`);
-      expect([answered, askedFor().length]).toEqual([200, 1]);
+      const response = await load(page, `return (await fetch(${JSON.stringify(path)})).status;`);
+      expect([response, askedFor().length]).toEqual([200, 1]);
       expect(hostile.last().header("cookie")).toBeUndefined();
       expect((await context.cookies(url)).map(({ name }) => name)).toEqual(["session"]);
     });

@@ -81,7 +81,7 @@ describe("@basis-theory/basis-theory-js 4.30.2, proxies", () => {
     expect(reply).toMatchObject({ method: verb.toUpperCase(), url: expect.stringMatching(/^\/api\/?\?a=1$/) });
   });
 
-  it("exposes the headers of the answer, including the destination's status", async () => {
+  it("exposes the headers of the response, including the destination's status", async () => {
     const { key } = await made();
     const options = { headers: { "BT-PROXY-KEY": key }, body: { a: 1 }, includeResponseHeaders: true };
     const reply = await backEnd.proxy.post(options);

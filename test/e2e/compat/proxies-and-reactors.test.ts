@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, startDestination } from "../proxy/support/destination.js";
+import { type Destination, httpResponse, startDestination } from "../proxy/support/destination.js";
 import { code, makeProxy } from "../proxy/support/proxies.js";
 
 const MERGE = { "Content-Type": "application/merge-patch+json" };
@@ -17,7 +17,7 @@ let backEnd: Awaited<ReturnType<TestTenant["backEnd"]>>;
 beforeAll(async () => {
   tenant = await newTenant();
   backEnd = await tenant.backEnd();
-  destination = await startDestination(answer("200 OK", ["Content-Type: application/json"], '{"answer":1}'));
+  destination = await startDestination(httpResponse("200 OK", ["Content-Type: application/json"], '{"answer":1}'));
 });
 afterAll(() => destination[Symbol.asyncDispose]());
 
@@ -245,12 +245,12 @@ describe("reactors as transforms", () => {
       ["no-uuid", "request_reactor_id"],
     ]) {
       const body = { name: "P", destination_url: destination.url, [String(field)]: given };
-      const answers = [
+      const responses = [
         await tenant.manage("POST", "/proxies", { body }),
         await tenant.manage("PUT", `/proxies/${id}`, { body }),
         await tenant.manage("PATCH", `/proxies/${id}`, { body: { [String(field)]: given }, headers: MERGE }),
       ];
-      for (const { status, body: refusal } of answers) {
+      for (const { status, body: refusal } of responses) {
         expect([status, Object.keys(refusal.errors ?? {})]).toEqual([400, [field]]);
       }
     }

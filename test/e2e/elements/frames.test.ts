@@ -47,9 +47,9 @@ const tokenize = (key: string, pass: string) =>
 
 describe("a frame", () => {
   it("may be shown by pages of the allowed origins only, and loads nothing from elsewhere", async () => {
-    const answer = await frame(nameOf(publicKey));
-    expect(answer.status).toBe(200);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await frame(nameOf(publicKey));
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "text/html; charset=utf-8",
       "content-security-policy":
         "default-src 'none'; script-src 'self'; worker-src 'none'; style-src 'self'; connect-src 'none'; img-src 'none'; " +
@@ -62,8 +62,8 @@ describe("a frame", () => {
       "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
       "cache-control": "private, max-age=30",
     });
-    expect(answer.headers.get("x-frame-options")).toBeNull();
-    const page = await answer.text();
+    expect(response.headers.get("x-frame-options")).toBeNull();
+    const page = await response.text();
     expect(page).not.toContain(publicKey);
     expect(page).not.toMatch(/<script(?![^>]* src=)| on[a-z]+=|style=/i);
     expect(dataIn(page)).toEqual({
@@ -74,8 +74,8 @@ describe("a frame", () => {
   });
 
   it("has a network only as the controller", async () => {
-    const answer = await frame(nameOf(publicKey), "controller");
-    expect(answer.headers.get("content-security-policy")).toContain("connect-src 'self'");
+    const response = await frame(nameOf(publicKey), "controller");
+    expect(response.headers.get("content-security-policy")).toContain("connect-src 'self'");
     for (const type of ["card", "text", "reveal", "cardVerificationCode", "cardExpirationDate"]) {
       expect((await frame(nameOf(publicKey), type)).headers.get("content-security-policy")).toContain(
         "connect-src 'none'",
@@ -90,9 +90,9 @@ describe("a frame", () => {
     ["a key that does not exist", () => [nameOf(`${publicKey}x`), "cardNumber"], 404],
   ])("does not exist for %s", async (_, request, status) => {
     const [key = "", type] = request();
-    const answer = await frame(key, type);
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    const response = await frame(key, type);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   });
 
   it("does not exist for the key of a private application", async () => {
@@ -110,9 +110,9 @@ describe("a frame", () => {
 
   it("works for the pages of its session's public application", async () => {
     const { body } = await tenant.manage("POST", "/sessions", { key: publicKey });
-    const answer = await frame(nameOf(body.session_key), "reveal");
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("content-security-policy")).toContain(`frame-ancestors ${SHOP} `);
+    const response = await frame(nameOf(body.session_key), "reveal");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-security-policy")).toContain(`frame-ancestors ${SHOP} `);
   });
 
   it("without allowed origins may be shown nowhere", async () => {
@@ -128,8 +128,8 @@ describe("a request of a frame", () => {
 
   it("is denied with the pass of another key", async () => {
     const { key: other } = await publicApplication([SHOP]);
-    const answer = await tokenize(publicKey, `${await passOf(other)} ${SHOP}`);
-    expect([answer.status, Object(await answer.json()).code]).toEqual([403, "permission_denied"]);
+    const response = await tokenize(publicKey, `${await passOf(other)} ${SHOP}`);
+    expect([response.status, Object(await response.json()).code]).toEqual([403, "permission_denied"]);
     const { key: privateKey } = await tenant.backEnd();
     expect((await tokenize(privateKey, `${await passOf(publicKey)} ${SHOP}`)).status).toBe(403);
   });

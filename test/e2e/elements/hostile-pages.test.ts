@@ -175,7 +175,7 @@ describe("a hostile page", () => {
     await page.close();
   });
 
-  /** Opens a controller of its own, and has it tokenize the shop's field. Resolves to the controller's answer. */
+  /** Opens a controller of its own, and has it tokenize the shop's field. Resolves to the controller's response. */
   const ownController = (framed: string, key: string, nonce = "own") => `new Promise((resolve) => {
     const [theirs] = document.querySelector("iframe").src.split("#")[1].split(".");
     const nonce = ${JSON.stringify(nonce)} === "own" ? theirs : ${JSON.stringify(nonce)};
@@ -198,8 +198,8 @@ describe("a hostile page", () => {
     const { body } = await shop.tenant.manage("POST", "/applications", { body: definition });
     const { page } = await open(shop.page(cardPage(shop.publicKey)));
     await typeCard(page, randomCardNumber());
-    const answer = await page.evaluate(ownController(nameOf(body.key), body.key));
-    expect(answer).toMatchObject({ type: "error", error: { code: "incomplete" } });
+    const response = await page.evaluate(ownController(nameOf(body.key), body.key));
+    expect(response).toMatchObject({ type: "error", error: { code: "incomplete" } });
     await page.close();
   });
 
@@ -207,8 +207,8 @@ describe("a hostile page", () => {
     const { key } = await shop.tenant.application({ type: "public", permissions: ["token:create"] });
     const { page } = await open(shop.page(cardPage(shop.publicKey)));
     await fieldFrame(page, "cardNumber");
-    const answer = await page.evaluate(ownController(nameOf(shop.publicKey), key, "0".repeat(32)));
-    expect(answer).toMatchObject({ type: "error", error: { code: "wrong_key" } });
+    const response = await page.evaluate(ownController(nameOf(shop.publicKey), key, "0".repeat(32)));
+    expect(response).toMatchObject({ type: "error", error: { code: "wrong_key" } });
     await page.close();
   });
 

@@ -52,7 +52,7 @@ describe("a network that fails", () => {
     await page.close();
   });
 
-  it("is an error with the vault's code if the vault cannot answer now", async () => {
+  it("is an error with the vault's code if the vault cannot respond now", async () => {
     const page = await browser.newPage();
     await page.goto(shop.page(cardPage(shop.publicKey)));
     await typeCard(page);
@@ -61,7 +61,7 @@ describe("a network that fails", () => {
     expect(await pay(page)).toMatchObject({ code: "unavailable", message: "Try again." });
     await page.unroute(`${vaultUrl}/tokenize`);
     await page.route(`${vaultUrl}/tokenize`, (route) => route.fulfill({ status: 502, body: "<html>Bad gateway" }));
-    expect(await pay(page)).toMatchObject({ code: "failed", message: "The vault answered 502." });
+    expect(await pay(page)).toMatchObject({ code: "failed", message: "The vault returned 502." });
     await page.close();
   });
 

@@ -1,5 +1,5 @@
 import { nextLink } from "../../support/mail.js";
-import type { Answer, RestRequest } from "../../support/rest.js";
+import type { RestRequest, RestResponse } from "../../support/rest.js";
 import { CARD, type Caller, resultOf, THREE_DS_AUTHENTICATION, type World } from "./world.js";
 
 /** One successful call of a method. */
@@ -98,10 +98,10 @@ const onThreeDSSession =
     return { caller: backEnd, verb, path: `${path}${below}`, ...(request ? { request } : {}) };
   };
 
-async function succeed(answer: Promise<Answer>): Promise<Answer> {
-  const { status, body } = await answer;
-  if (status >= 300) throw new Error(`what comes before was answered with ${status}: ${JSON.stringify(body)}`);
-  return answer;
+async function succeed(response: Promise<RestResponse>): Promise<RestResponse> {
+  const { status, body } = await response;
+  if (status >= 300) throw new Error(`what comes before got ${status}: ${JSON.stringify(body)}`);
+  return response;
 }
 
 const twice = async ({ card, text }: World) => {

@@ -91,7 +91,7 @@ export const EXPECTED_ROWS: Readonly<Record<string, readonly string[]>> = {
   DeleteConnection: ["delete connection stored"],
   ListConnectionFormulas: ["list connection_formula *"],
 
-  // The payment service's answer updates a transaction in its own database transaction, with a row of the server's.
+  // The payment service's response updates a transaction in its own database transaction, with a row of the server's.
   CreateTransaction: ["create transaction made", "update transaction made (server)", "use card stored"],
   ListTransactions: ["list transaction *"],
   GetTransaction: ["read transaction stored"],

@@ -141,8 +141,8 @@ describe("the log rows of a request", () => {
     const body = { args: { card: "{{ card-one }}" } };
     const headers = { "BT-TRACE-ID": TRACE };
     const now = await rowsOf(async () => {
-      const answer = await backEnd("POST", `/reactors/${made.body.id}/react`, { body, headers });
-      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      const response = await backEnd("POST", `/reactors/${made.body.id}/react`, { body, headers });
+      expect(response.status, JSON.stringify(response.body)).toBe(200);
     });
     const brief = (rows: readonly Row[]) =>
       rows.map((row) => [row.operation, row.entity_type, row.via_type, row.via_id, row.trace_id, row.source_ip]);

@@ -7,7 +7,7 @@ import { ServerService } from "../../../gen/cloakroom/v1/server_pb.js";
 import { SignInService } from "../../../gen/cloakroom/v1/sign_ins_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
 import { methods } from "../../support/methods.js";
-import type { Answer, RestClient } from "../../support/rest.js";
+import type { RestClient, RestResponse } from "../../support/rest.js";
 import { openStored, type Stored } from "../../support/stored.js";
 import { CALLS, type MethodCall } from "./calls.js";
 import { EXPECTED_ROWS } from "./expected-rows.js";
@@ -97,14 +97,14 @@ function requireOwnAddress(name: string, { verb, path }: MethodCall): void {
 function put(
   { operation, entity_type, entity_id, actor_id, actor_type }: LogRow,
   caller: string,
-  answer: Answer,
+  response: RestResponse,
 ): string {
   const entity =
     entity_id === "*"
       ? "*"
       : world.isStored(entity_id)
         ? "stored"
-        : JSON.stringify(answer.body).includes(entity_id)
+        : JSON.stringify(response.body).includes(entity_id)
           ? "made"
           : "unseen";
   const isOwn = actor_id === caller && actor_type === "application";

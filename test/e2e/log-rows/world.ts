@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { connect } from "../../support/payments.js";
-import type { Answer, RestClient } from "../../support/rest.js";
+import type { RestClient, RestResponse } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { type Destination, startDestination } from "../proxy/support/destination.js";
 
@@ -73,9 +73,10 @@ export async function newWorld(): Promise<World> {
   const { body: owner } = await tenant.manage("GET", "/tenants/self/owner");
   stored.add(owner.id);
   const made: World["made"] = async (client, path, body) => {
-    const answer = await client("POST", path, body === undefined ? {} : { body });
-    if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-    return remember({ id: String(answer.body.id) }).id;
+    const response = await client("POST", path, body === undefined ? {} : { body });
+    if (response.status >= 300)
+      throw new Error(`POST ${path} returned ${response.status}: ${JSON.stringify(response.body)}`);
+    return remember({ id: String(response.body.id) }).id;
   };
   const card = () => made(backEnd, "/tokens", { type: "card", data: CARD });
   // Lists of this pair show the first in the clear, and the second masked.
@@ -99,12 +100,12 @@ export async function newWorld(): Promise<World> {
 }
 
 /** The result of an asynchronous reactor call. */
-export function resultOf(world: World, reactorId: string, requestId: string): Promise<Answer> {
+export function resultOf(world: World, reactorId: string, requestId: string): Promise<RestResponse> {
   return vi.waitFor(
     async () => {
-      const answer = await world.backEnd("GET", `/reactors/${reactorId}/results/${requestId}`);
-      if (answer.status !== 200) throw new Error(`the result is ${answer.status}`);
-      return answer;
+      const response = await world.backEnd("GET", `/reactors/${reactorId}/results/${requestId}`);
+      if (response.status !== 200) throw new Error(`the result is ${response.status}`);
+      return response;
     },
     { timeout: 15_000, interval: 100 },
   );

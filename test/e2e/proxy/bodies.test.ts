@@ -50,15 +50,15 @@ describe("references in the body of a proxied request", () => {
       },
     });
     outgoing.on("error", () => {});
-    const answered = once(outgoing, "response");
+    const responding = once(outgoing, "response");
     if (whole) outgoing.end(whole);
     else Readable.from(body).pipe(outgoing);
-    const [answer]: IncomingMessage[] = await answered;
-    if (!answer) throw new Error("there is no answer");
+    const [response]: IncomingMessage[] = await responding;
+    if (!response) throw new Error("there is no response");
     const chunks: Buffer[] = [];
-    for await (const chunk of answer) chunks.push(chunk);
+    for await (const chunk of response) chunks.push(chunk);
     const said = Buffer.concat(chunks).toString();
-    return { status: answer.statusCode, said };
+    return { status: response.statusCode, said };
   };
   const received = async (...sent: Parameters<typeof send>): Promise<Buffer> => {
     const asked = destination.requests.length;

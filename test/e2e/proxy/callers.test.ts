@@ -23,9 +23,9 @@ describe("who may call a proxy", () => {
 
   const through = (client: RestClient, key: string, raw = "plain", headers: Record<string, string> = {}) =>
     client("POST", "/proxy", { raw, headers: { "BT-PROXY-KEY": key, "Content-Type": "text/plain", ...headers } });
-  const refusal = async (answer: ReturnType<RestClient>) => {
+  const refusal = async (response: ReturnType<RestClient>) => {
     const asked = destination.requests.length;
-    const { status, headers, body } = await answer;
+    const { status, headers, body } = await response;
     expect(destination.requests).toHaveLength(asked);
     expect(headers.has("BT-PROXY-DESTINATION-STATUS")).toBe(false);
     expect(body.proxy_error.status).toBe(status);

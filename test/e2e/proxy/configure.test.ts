@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Answer, RestClient } from "../../support/rest.js";
+import type { RestClient, RestResponse } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { code } from "./support/proxies.js";
 
@@ -22,7 +22,7 @@ describe("pre-configured proxies", () => {
   const put = (id: string, body: object) => tenant.manage("PUT", `/proxies/${id}`, { body });
   const patch = (id: string, body: object, headers: Record<string, string> = MERGE) =>
     tenant.manage("PATCH", `/proxies/${id}`, { body, headers });
-  const faults = ({ status, body }: Answer) => [status, Object.keys(body.errors ?? {})];
+  const faults = ({ status, body }: RestResponse) => [status, Object.keys(body.errors ?? {})];
 
   it("creates a proxy with a key_prod_prx_ key, and reads it", async () => {
     const made = await create({
@@ -128,7 +128,7 @@ describe("pre-configured proxies", () => {
   const json = (value: unknown, location = "$.a") => ({ type: "append_json", options: { value, location } });
   const tokenize = (identifier: string, token: object) => ({ type: "tokenize", options: { identifier, token } });
   const OTHER_FORM =
-    "must use {{ request.<field> }} on requests, {{ res.<field> }} on answers, or {{ transform_identifier: '<identifier>' }} of an earlier step";
+    "must use {{ request.<field> }} on requests, {{ res.<field> }} on responses, or {{ transform_identifier: '<identifier>' }} of an earlier step";
   const UNKNOWN_STEP = "must name a tokenize step before this one by its identifier";
 
   it.each<[string, object, string, string]>([
@@ -169,13 +169,13 @@ describe("pre-configured proxies", () => {
       "must be a valid expression: a {{ is not closed by }} (character 1)",
     ],
     [
-      "the answer in a request",
+      "the response in a request",
       { request_transform: header("{{ res.a }}") },
       "request_transform.options.value",
       `${OTHER_FORM} (character 3)`,
     ],
     [
-      "the request in an answer",
+      "the request in a response",
       { response_transform: header("{{ request.a }}") },
       "response_transform.options.value",
       `${OTHER_FORM} (character 3)`,
@@ -312,11 +312,11 @@ describe("pre-configured proxies", () => {
 
   it("are rejected with an error if their code does not compile", async () => {
     const before = (await tenant.manage("GET", "/proxies")).body.pagination.total_items;
-    const answer = await create({
+    const response = await create({
       request_transform: { code: "module.exports = async function (req) {\n  return {;\n}" },
     });
-    expect(faults(answer)).toEqual([422, ["request_transform.code"]]);
-    expect(answer.body.errors["request_transform.code"][0]).toMatch(/\(line 2, column \d+\)$/);
+    expect(faults(response)).toEqual([422, ["request_transform.code"]]);
+    expect(response.body.errors["request_transform.code"][0]).toMatch(/\(line 2, column \d+\)$/);
     expect((await tenant.manage("GET", "/proxies")).body.pagination.total_items).toBe(before);
     const { body } = await create({});
     expect(
@@ -395,12 +395,12 @@ describe("pre-configured proxies", () => {
       application: { id: backEnd.id },
       configuration: { A: "1", B: "2" },
     });
-    const answer = await patch(made.id, {
+    const response = await patch(made.id, {
       configuration: { B: null, C: "3" },
       request_transform: null,
       name: "Patched",
     });
-    expect({ status: answer.status, body: answer.body }).toEqual({ status: 204, body: "" });
+    expect({ status: response.status, body: response.body }).toEqual({ status: 204, body: "" });
     const patched = await get(made.id);
     expect(patched).toMatchObject({
       name: "Patched",

@@ -17,29 +17,29 @@ describe.concurrent("a destination that is silent for 25 seconds", () => {
     const destination = await startDestination((socket) => void (start === "" || socket.write(start)));
     destinations.push(destination);
     const before = performance.now();
-    const answer = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
+    const response = await rawCall(["GET /proxy HTTP/1.1", `BT-API-KEY: ${key}`, `BT-PROXY-URL: ${destination.url}`]);
     const seconds = (performance.now() - before) / 1_000;
-    return { answer, seconds, destination };
+    return { response, seconds, destination };
   };
 
   it("before it answers is a 408, and its connection is closed", { timeout: 45_000 }, async () => {
-    const { answer, seconds, destination } = await call("");
-    const { proxy_error } = JSON.parse(answer.body.toString());
-    expect([answer.status, proxy_error.code]).toEqual([408, "destination_timeout"]);
+    const { response, seconds, destination } = await call("");
+    const { proxy_error } = JSON.parse(response.body.toString());
+    expect([response.status, proxy_error.code]).toEqual([408, "destination_timeout"]);
     // Without it a 4xx would be the caller's fault.
-    expect(answer.header("bt-proxy-destination-status")).toBe("504");
+    expect(response.header("bt-proxy-destination-status")).toBe("504");
     expect(seconds).toBeGreaterThan(24);
     await vi.waitFor(() => expect(destination.open.size).toBe(0));
   });
 
   it("within its headers is a 408 too", { timeout: 45_000 }, async () => {
-    const { answer } = await call("HTTP/1.1 200 OK\r\nX-Half: ");
-    expect([answer.status, answer.header("bt-proxy-destination-status")]).toEqual([408, "504"]);
+    const { response } = await call("HTTP/1.1 200 OK\r\nX-Half: ");
+    expect([response.status, response.header("bt-proxy-destination-status")]).toEqual([408, "504"]);
   });
 
   it("within its body is cut off, so the body does not look complete", { timeout: 45_000 }, async () => {
-    const { answer, seconds, destination } = await call("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
-    expect([answer.status, answer.body.toString()]).toEqual([200, "half"]);
+    const { response, seconds, destination } = await call("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+    expect([response.status, response.body.toString()]).toEqual([200, "half"]);
     expect(seconds).toBeGreaterThan(24);
     await vi.waitFor(() => expect(destination.open.size).toBe(0));
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { createAuthority } from "../../egress/certificates.js";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, startDestination } from "./support/destination.js";
+import { type Destination, httpResponse, startDestination } from "./support/destination.js";
 import { type MadeProxy, makeProxy } from "./support/proxies.js";
 import { rawCall } from "./support/raw-call.js";
 
@@ -158,9 +158,9 @@ describe("a request through a proxy", () => {
     const session = connect(inject("serverUrl"));
     const headers = { ":path": "/proxy", "bt-api-key": backEnd.key, "bt-proxy-key": proxy.key };
     const stream = session.request({ ...headers, cookie: ["a=1", `b={{ ${token.id} }}`, "c=3"], "x-own": ["d", "e"] });
-    const [answered] = await once(stream, "response");
+    const [response] = await once(stream, "response");
     session.destroy();
-    expect(answered[":status"]).toBe(200);
+    expect(response[":status"]).toBe(200);
     expect(destination.last().headers.filter(([name]) => name === "cookie")).toEqual([
       ["cookie", "a=1; b=of the token; c=3"],
     ]);
@@ -230,13 +230,13 @@ describe("a request through a proxy", () => {
   });
 
   it("goes to a trusted TLS destination, and no other", async () => {
-    await using secure = await startDestination(answer("200 OK", [], "secret"), inject("trustedIdentity"));
+    await using secure = await startDestination(httpResponse("200 OK", [], "secret"), inject("trustedIdentity"));
     const call = restClient(inject("serverUrl"), backEnd.key);
     const ephemeral = (url: string) => call("GET", "/proxy/x", { headers: { "BT-PROXY-URL": url } });
     expect(await ephemeral(`${secure.url}/p`)).toMatchObject({ status: 200, body: "secret" });
     expect(secure.last().line).toBe("GET /p/x HTTP/1.1");
     const outsider = await (await createAuthority()).issue(["localhost"], ["127.0.0.1"]);
-    await using untrusted = await startDestination(answer("200 OK", [], "secret"), outsider);
+    await using untrusted = await startDestination(httpResponse("200 OK", [], "secret"), outsider);
     const refused = await ephemeral(untrusted.url);
     expect(refused).toMatchObject({ status: 502, body: { proxy_error: { code: "destination_unreachable" } } });
     expect(refused.headers.has("BT-PROXY-DESTINATION-STATUS")).toBe(false);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ProxyService } from "../../../gen/cloakroom/v1/proxies_pb.js";
 import { failureOf, RPC_PROTOCOLS, type RpcProtocol, rpcClient } from "../../support/rpc.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, startDestination } from "./support/destination.js";
+import { type Destination, httpResponse, startDestination } from "./support/destination.js";
 import { code, type MadeProxy, makeProxy } from "./support/proxies.js";
 
 describe("a proxied request as a method", () => {
@@ -29,7 +29,7 @@ describe("a proxied request as a method", () => {
   const text = (words: string) => new TextEncoder().encode(words);
 
   it.each(RPC_PROTOCOLS)("is sent and answered over %s", async (protocol) => {
-    reply = answer("404 Not Here", ["Content-Type: text/own", "X-Own: a", "X-Own: b"], "the answer");
+    reply = httpResponse("404 Not Here", ["Content-Type: text/own", "X-Own: a", "X-Own: b"], "the response");
     const got = await client(protocol).invokeProxy({
       target: through(proxy.key),
       ...{ method: "PUT", path: "/a%20b/", query: "?x=1&y" },
@@ -46,12 +46,12 @@ describe("a proxied request as a method", () => {
     ]);
     expect(destination.last().body.toString()).toBe("of the token!");
     expect([got.status, got.destinationStatus, got.body?.contentType]).toEqual([404, 404, "text/own"]);
-    expect(new TextDecoder().decode(got.body?.data)).toBe("the answer");
+    expect(new TextDecoder().decode(got.body?.data)).toBe("the response");
     expect(got.headers.filter(({ name }) => name === "X-Own").map(({ value }) => value)).toEqual(["a", "b"]);
   });
 
   it("needs no key if the proxy requires none, and can use an ephemeral proxy", async () => {
-    reply = answer("200 OK", []);
+    reply = httpResponse("200 OK", []);
     const open = await makeProxy(tenant, { destination_url: destination.url, require_auth: false });
     const anonymous = rpcClient(ProxyService, "gRPC", {});
     expect((await anonymous.invokeProxy({ target: through(open.key), method: "GET" })).status).toBe(200);
@@ -84,7 +84,7 @@ describe("a proxied request as a method", () => {
     ["a line break", "X-A", "a\r\nX-Injected: b"],
     ["an invalid name", "X A", "a"],
   ])("sends no header with %s", async (_, name, value) => {
-    reply = answer("200 OK", []);
+    reply = httpResponse("200 OK", []);
     const call = client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET", headers: [{ name, value }] });
     const outcome = await call.then(
       () => "sent",
@@ -124,11 +124,11 @@ describe("a proxied request as a method", () => {
     });
   });
 
-  it("returns answers of up to 5 MB in its one message", async () => {
-    reply = answer("200 OK", [], Buffer.alloc(5 * 1024 * 1024));
+  it("returns responses of up to 5 MB in its one message", async () => {
+    reply = httpResponse("200 OK", [], Buffer.alloc(5 * 1024 * 1024));
     const got = await client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET" });
     expect(got.body?.data).toHaveLength(5 * 1024 * 1024);
-    reply = answer("200 OK", [], Buffer.alloc(5 * 1024 * 1024 + 1));
+    reply = httpResponse("200 OK", [], Buffer.alloc(5 * 1024 * 1024 + 1));
     const failure = await failureOf(client("gRPC").invokeProxy({ target: through(proxy.key), method: "GET" }));
     expect(failure).toMatchObject({ code: "ResourceExhausted", reason: "body_too_large" });
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type NameServer, records, startNameServer } from "../../egress/name-server.js";
 import { type ServerProcess, startServerProcess } from "../../support/server.js";
 import { firstTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, startDestination } from "./support/destination.js";
+import { type Destination, httpResponse, startDestination } from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
 
 /** Makes every resolver of the process query this name server. */
@@ -26,7 +26,7 @@ describe("a destination whose name leads to this machine from its second look-up
     server = await startServerProcess({ EGRESS_ALLOW: "127.0.0.2" }, {}, undefined, asking(names.address));
     tenant = await firstTenant(server);
     // Each call opens its own connection, and therefore looks the name up.
-    const once = (body: string) => answer("200 OK", ["Connection: close"], body);
+    const once = (body: string) => httpResponse("200 OK", ["Connection: close"], body);
     const say = (body: string) => (socket: { end(bytes: Buffer): void }) => void socket.end(once(body));
     partner = await startDestination(say("the partner"), undefined, { host: "127.0.0.2", port: 0 });
     inside = await startDestination(say("the inside"), undefined, { host: "127.0.0.1", port: partner.port });
@@ -37,7 +37,7 @@ describe("a destination whose name leads to this machine from its second look-up
   });
 
   const rebinding = (name: string) => {
-    names.answer(name, records("127.0.0.2"), records("127.0.0.1"));
+    names.respond(name, records("127.0.0.2"), records("127.0.0.1"));
     return `http://${name}:${partner.port}`;
   };
 

@@ -81,7 +81,7 @@ describe("references in a proxied request", () => {
     expect(destination.last().header("authorization")).toBe("Bearer conf-1");
   });
 
-  it("are ignored in inserted values and in answers", async () => {
+  it("are ignored in inserted values and in responses", async () => {
     const nested = (await backEnd("POST", "/tokens", { body: { type: "token", data: `{{ ${card} }}` } })).body.id;
     expect(await received(`{{ ${nested} }}`, "text/plain")).toBe(`{{ ${card} }}`);
   });
@@ -125,7 +125,7 @@ describe("references in a proxied request", () => {
     ["no filter after the bar", "{{ ID | }}"],
     ["an unknown prefix", "{{ tokens: ID }}"],
     ["nothing", "{{ }}"],
-    ["a path that several values answer", "{{ ID | json: '$..*' }}"],
+    ["a path that matches several values", "{{ ID | json: '$..*' }}"],
     ["a configuration that is not there", "{{ config: NONE }}"],
     ["a filter that fails", "{{ ID | to_number }}"],
   ])("with %s are a 400 that names the part and the position, without a value", async (_, expression) => {

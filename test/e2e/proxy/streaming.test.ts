@@ -48,7 +48,7 @@ describe("bodies that are not inspected", () => {
   const measured = async <T>(
     method: string,
     headers: Record<string, string>,
-    use: (answer: IncomingMessage) => Promise<T>,
+    use: (response: IncomingMessage) => Promise<T>,
   ) => {
     const before = residentMemory(server.process.pid ?? 0);
     let most = before;
@@ -60,19 +60,19 @@ describe("bodies that are not inspected", () => {
         method,
         headers: { "BT-API-KEY": key, "BT-PROXY-URL": url, "Content-Type": "application/octet-stream", ...headers },
       });
-      const answered = once(outgoing, "response");
+      const responding = once(outgoing, "response");
       if (method === "POST") await pipeline(Readable.from(pieces()), outgoing);
       else outgoing.end();
-      const [answer]: IncomingMessage[] = await answered;
-      if (!answer) throw new Error("no answer");
-      return { result: await use(answer), growth: most - before };
+      const [response]: IncomingMessage[] = await responding;
+      if (!response) throw new Error("no response");
+      return { result: await use(response), growth: most - before };
     } finally {
       clearInterval(watch);
     }
   };
-  const textOf = async (answer: IncomingMessage) => {
+  const textOf = async (response: IncomingMessage) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of answer) chunks.push(chunk);
+    for await (const chunk of response) chunks.push(chunk);
     return Buffer.concat(chunks).toString();
   };
 
@@ -86,9 +86,9 @@ describe("bodies that are not inspected", () => {
   });
 
   it("stream in with constant memory, also to a slow caller", async () => {
-    const { result, growth } = await measured("GET", {}, async (answer) => {
+    const { result, growth } = await measured("GET", {}, async (response) => {
       let bytes = 0;
-      for await (const chunk of answer) {
+      for await (const chunk of response) {
         bytes += chunk.length;
         // The beginning is read slowly, so everything after it has to wait.
         if (bytes < 2 * MB) await new Promise((resolve) => setTimeout(resolve, 20));

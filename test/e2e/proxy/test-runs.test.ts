@@ -21,7 +21,7 @@ const COUNTING = code(
 );
 
 describe("a test run of a proxy's transforms", () => {
-  it("shows the request as it is sent and the answer as its caller gets it, with each step", async () => {
+  it("shows the request as it is sent and the response as its caller gets it, with each step", async () => {
     const { status, body } = await test({
       request_transforms: [SIGNING, { type: "append_header", options: { location: "X-More", value: "1" } }],
       response_transforms: [COUNTING],
@@ -84,7 +84,7 @@ describe("a test run of a proxy's transforms", () => {
     expect(await count()).toBe(before);
   });
 
-  it("masks an answer", async () => {
+  it("masks a response", async () => {
     const { body } = await test({
       response_transforms: [{ type: "mask", matcher: "chase_stratus_pan", replacement: "#" }],
       request: {},
@@ -130,7 +130,7 @@ describe("a test run of a proxy's transforms", () => {
     [["proxy:create"], 200],
     [["proxy:update"], 200],
     [["proxy:read", "proxy:delete", "reactor:create"], 403],
-  ])("with the permissions %j answers %i", async (permissions, expected) => {
+  ])("with the permissions %j returns %i", async (permissions, expected) => {
     const client = await tenant.application({ type: "management", permissions });
     expect((await test({ request: {} }, client)).status).toBe(expected);
   });

@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type RestClient, restClient } from "../../support/rest.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, startDestination } from "./support/destination.js";
+import { type Destination, httpResponse, startDestination } from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
 
 const STATUS = "BT-PROXY-DESTINATION-STATUS";
@@ -30,11 +30,11 @@ describe("transforms", () => {
     readonly raw?: string;
     readonly type?: string;
     readonly headers?: Record<string, string>;
-    readonly answered?: Buffer;
+    readonly bytes?: Buffer;
   }
   const through = async (definition: object, sent: Sent = {}) => {
     const { key } = await makeProxy(tenant, { destination_url: `${destination.url}/base`, ...definition });
-    reply = sent.answered ?? answer("200 OK", ["Content-Type: application/json"], '{ "n": 1.0 }');
+    reply = sent.bytes ?? httpResponse("200 OK", ["Content-Type: application/json"], '{ "n": 1.0 }');
     const asked = destination.requests.length;
     const received = await backEnd(sent.method ?? "POST", `/proxy${sent.path ?? ""}`, {
       ...(sent.method === "GET" ? {} : { raw: sent.raw ?? "{}" }),
@@ -151,7 +151,7 @@ describe("transforms", () => {
       expect(received.headers.has(STATUS)).toBe(false);
     });
 
-    it("answer in place of the destination, verbatim", async () => {
+    it("respond in place of the destination, verbatim", async () => {
       const custom =
         code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
         throw new CustomHttpResponseError({ status: 418, headers: { "X-Tea": "pot" }, body: { short: "stout" } });`);
@@ -224,7 +224,7 @@ describe("transforms", () => {
       ["gzip", gzipSync],
       ["br", brotliCompressSync],
     ] as const)("receive %s data decompressed, and it is forwarded decompressed", async (encoding, pack) => {
-      const answered = answer(
+      const bytes = httpResponse(
         "200 OK",
         ["Content-Type: application/json", `Content-Encoding: ${encoding}`],
         pack('{"packed":true}'),
@@ -235,55 +235,60 @@ describe("transforms", () => {
             "return { headers: req.args.headers, body: { ...req.args.body, seen: Object.keys(req.args.headers) } }",
           ),
         },
-        { answered },
+        { bytes },
       );
       expect(received.body).toEqual({ packed: true, seen: ["Content-Type"] });
       expect(received.headers.has("content-encoding")).toBe(false);
     });
 
     it.each(["300 Other", "404 Not Found", "500 Oh"])("do not run on %s", async (line) => {
-      const answered = answer(line, ["Content-Type: application/json"], '{ "left": "alone" }');
-      const received = await through({ response_transform: code("throw new Error('ran')") }, { answered });
+      const bytes = httpResponse(line, ["Content-Type: application/json"], '{ "left": "alone" }');
+      const received = await through({ response_transform: code("throw new Error('ran')") }, { bytes });
       expect(received).toMatchObject({ status: Number(line.slice(0, 3)), body: { left: "alone" } });
     });
 
     it("run on a response without a body", async () => {
       const received = await through(
         { response_transform: code("return { body: req.args.body, headers: { 'X-Ran': typeof req.args.body } }") },
-        { answered: Buffer.from("HTTP/1.1 204 No Content\r\n\r\n") },
+        { bytes: Buffer.from("HTTP/1.1 204 No Content\r\n\r\n") },
       );
       expect([received.status, received.headers.get("x-ran"), received.body]).toEqual([204, "string", ""]);
     });
 
     it.each<[string, string, Buffer, number]>([
-      ["code that throws", "throw new Error('own words')", answer("201 Made", [], "x"), 500],
+      ["code that throws", "throw new Error('own words')", httpResponse("201 Made", [], "x"), 500],
       [
         "a wrong content encoding",
         `return { ${SAME} }`,
-        answer("201 Made", ["Content-Encoding: gzip"], "no gzip"),
+        httpResponse("201 Made", ["Content-Encoding: gzip"], "no gzip"),
         422,
       ],
-      ["an encoding that is unknown", `return { ${SAME} }`, answer("201 Made", ["Content-Encoding: zstd"], "x"), 422],
+      [
+        "an encoding that is unknown",
+        `return { ${SAME} }`,
+        httpResponse("201 Made", ["Content-Encoding: zstd"], "x"),
+        422,
+      ],
       [
         "encodings in two headers",
         `return { ${SAME} }`,
-        answer("201 Made", ["Content-Encoding: identity", "Content-Encoding: gzip"], gzipSync("x")),
+        httpResponse("201 Made", ["Content-Encoding: identity", "Content-Encoding: gzip"], gzipSync("x")),
         422,
       ],
       [
         "a body that is too large",
         `return { ${SAME} }`,
-        answer("201 Made", [], Buffer.alloc(5 * 1024 * 1024 + 1)),
+        httpResponse("201 Made", [], Buffer.alloc(5 * 1024 * 1024 + 1)),
         502,
       ],
       [
         "a bomb",
         `return { ${SAME} }`,
-        answer("201 Made", ["Content-Encoding: gzip"], gzipSync(Buffer.alloc(50 * 1024 * 1024))),
+        httpResponse("201 Made", ["Content-Encoding: gzip"], gzipSync(Buffer.alloc(50 * 1024 * 1024))),
         502,
       ],
-    ])("say so with the destination's status if they fail by %s", async (_, statements, answered, status) => {
-      const received = await through({ response_transform: code(statements) }, { answered });
+    ])("say so with the destination's status if they fail by %s", async (_, statements, bytes, status) => {
+      const received = await through({ response_transform: code(statements) }, { bytes });
       expect([received.status, received.body.proxy_error.status, received.headers.get(STATUS)]).toEqual([
         status,
         status,
@@ -291,7 +296,7 @@ describe("transforms", () => {
       ]);
     });
 
-    it("are a 502 with the destination's status if its answer ends early", async () => {
+    it("are a 502 with the destination's status if its response ends early", async () => {
       await using cut = await startDestination(
         (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
       );
@@ -300,22 +305,22 @@ describe("transforms", () => {
     });
 
     it("do not blame the request for a response that is too large", async () => {
-      const answered = answer("200 OK", [], Buffer.alloc(5 * 1024 * 1024 + 1));
-      const received = await through({ response_transform: code(`return { ${SAME} }`) }, { answered });
+      const bytes = httpResponse("200 OK", [], Buffer.alloc(5 * 1024 * 1024 + 1));
+      const received = await through({ response_transform: code(`return { ${SAME} }`) }, { bytes });
       expect(received.body.proxy_error).toMatchObject({
         ...{ status: 502, code: "destination_unreachable" },
-        detail: "The destination's answer has more than the 5242880 bytes that a response transform takes.",
+        detail: "The destination's response has more than the 5242880 bytes that a response transform takes.",
       });
     });
 
     it("leave a body unchanged if they return it unchanged, and set the type of an object", async () => {
       const text = '{ "z": 1.0, "id":12345678901234567890,\n "2": 2 }';
-      const answered = answer("200 OK", ["Content-Type: application/json"], text);
+      const bytes = httpResponse("200 OK", ["Content-Type: application/json"], text);
       const { key } = await makeProxy(tenant, {
         destination_url: destination.url,
         response_transform: code("return { body: req.args.body, headers: {} }"),
       });
-      reply = answered;
+      reply = bytes;
       const response = await fetch(`${inject("serverUrl")}/proxy`, {
         headers: { "BT-API-KEY": backEnd.key, "BT-PROXY-KEY": key },
       });
@@ -323,7 +328,7 @@ describe("transforms", () => {
       expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     });
 
-    it("answer in place of the destination, verbatim, and its status is still reported", async () => {
+    it("respond in place of the destination, verbatim, and its status is still reported", async () => {
       const custom =
         code(`const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
         throw new CustomHttpResponseError({ status: 299, headers: { "Content-Type": "text/own" }, body: "own words" });`);
@@ -335,14 +340,14 @@ describe("transforms", () => {
 
   describe("without code", () => {
     it("mask what a pattern captures, and leave the rest unchanged", async () => {
-      const answered = answer(
+      const bytes = httpResponse(
         "200 OK",
         ["Content-Type: application/json"],
         '{ "accountNumber":  "56834512", "n": 1.0 }',
       );
       const mask = { type: "mask", matcher: "regex", expression: '"accountNumber":\\s*"(.*?)"', replacement: "*" };
       const { key } = await makeProxy(tenant, { destination_url: destination.url, response_transform: mask });
-      reply = answered;
+      reply = bytes;
       const response = await fetch(`${inject("serverUrl")}/proxy`, {
         headers: { "BT-API-KEY": backEnd.key, "BT-PROXY-KEY": key },
       });
@@ -350,18 +355,18 @@ describe("transforms", () => {
     });
 
     it("mask every occurrence within a match, and card numbers with a valid check digit", async () => {
-      const text = answer("200 OK", ["Content-Type: text/plain"], "aabbccaabbccaa");
+      const text = httpResponse("200 OK", ["Content-Type: text/plain"], "aabbccaabbccaa");
       const pattern = { type: "mask", matcher: "regex", expression: "^(aa).*?$", replacement: "*" };
-      expect((await through({ response_transform: pattern }, { answered: text })).body).toBe("**bbcc**bbcc**");
-      const cards = answer("200 OK", ["Content-Type: text/plain"], "4242424242424242 4242424242424241");
+      expect((await through({ response_transform: pattern }, { bytes: text })).body).toBe("**bbcc**bbcc**");
+      const cards = httpResponse("200 OK", ["Content-Type: text/plain"], "4242424242424242 4242424242424241");
       const pan = { type: "mask", matcher: "chase_stratus_pan", replacement: "x" };
-      expect((await through({ response_transform: pan }, { answered: cards })).body).toBe(
+      expect((await through({ response_transform: pan }, { bytes: cards })).body).toBe(
         `${"x".repeat(16)} 4242424242424241`,
       );
     });
 
     it("tokenize, append to the body and append headers, each on the result of the previous one", async () => {
-      const answered = answer(
+      const bytes = httpResponse(
         "200 OK",
         ["Content-Type: application/json"],
         '{"card":{"pan":"4242424242424242"},"n":1}',
@@ -385,7 +390,7 @@ describe("transforms", () => {
             },
           ],
         },
-        { answered },
+        { bytes },
       );
       const { body, headers } = received;
       expect(body).toEqual({
@@ -446,13 +451,13 @@ describe("transforms", () => {
       ["an id", { id: "{{ res.id }}" }, { id: "{{ data }}" }],
     ])("do not let a destination bring an expression into %s", async (_, fields, body) => {
       const token = { type: "token", data: "secret", ...fields };
-      const answered = answer("200 OK", ["Content-Type: application/json"], JSON.stringify(body));
+      const bytes = httpResponse("200 OK", ["Content-Type: application/json"], JSON.stringify(body));
       const received = await through(
         {
           application: { id: backEnd.id },
           response_transforms: [{ type: "tokenize", options: { identifier: "made", token } }],
         },
-        { answered },
+        { bytes },
       );
       expect([received.status, Object.values(received.body.proxy_error.errors)]).toEqual([
         400,
@@ -499,10 +504,10 @@ describe("transforms", () => {
     });
 
     it("cannot put a line break into a header", async () => {
-      const answered = answer("200 OK", ["Content-Type: application/json"], '{"evil":"a\\r\\nX-Injected: b"}');
+      const bytes = httpResponse("200 OK", ["Content-Type: application/json"], '{"evil":"a\\r\\nX-Injected: b"}');
       const received = await through(
         { response_transforms: [{ type: "append_header", options: { value: "{{ res.evil }}", location: "X-A" } }] },
-        { answered },
+        { bytes },
       );
       expect([received.status, received.headers.has("x-injected"), received.headers.get(STATUS)]).toEqual([
         500,
@@ -519,7 +524,7 @@ describe("transforms", () => {
         "const t = await req.bt.tokens.retrieve(req.args.body.id); return { body: { d: t.data }, headers: req.args.headers }",
       ),
     });
-    reply = answer("200 OK", [], "fine");
+    reply = httpResponse("200 OK", [], "fine");
     const { status } = await restClient(inject("serverUrl"))("POST", "/proxy", {
       body: { id: token },
       headers: { "BT-PROXY-KEY": key },

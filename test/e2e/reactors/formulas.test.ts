@@ -108,11 +108,11 @@ describe("a reactor formula", () => {
     ],
     ["code that does not compile", { code: "module.exports = (" }, 422, "code"],
   ])("with %s is rejected by the name of its field", async (_, change, status, field) => {
-    const answer = await tenant.manage("POST", "/reactor-formulas", {
+    const response = await tenant.manage("POST", "/reactor-formulas", {
       body: { ...FORMULA, name: "Refused", ...change },
     });
-    expect(answer.status).toBe(status);
-    expect(Object.keys(answer.body.errors)).toContain(field);
+    expect(response.status).toBe(status);
+    expect(Object.keys(response.body.errors)).toContain(field);
     const listed = await tenant.manage("GET", "/reactor-formulas?name=Refused");
     expect(listed.body.data).toEqual([]);
   });

@@ -37,16 +37,16 @@ async function reactor(code: string): Promise<string> {
 function resultOf(client: RestClient, reactorId: string, requestId: string) {
   return vi.waitFor(
     async () => {
-      const answer = await client("GET", `/reactors/${reactorId}/results/${requestId}`);
-      expect(answer.status).not.toBe(404);
-      return answer;
+      const response = await client("GET", `/reactors/${reactorId}/results/${requestId}`);
+      expect(response.status).not.toBe(404);
+      return response;
     },
     { timeout: 20_000, interval: 100 },
   );
 }
 
 describe("a reactor that is called asynchronously", () => {
-  it("answers 202 with the id of the request, and its result is there once it is ready", async () => {
+  it("returns 202 with the id of the request, and its result is there once it is ready", async () => {
     const id = await reactor("module.exports = async (req) => ({ raw: req.args.coat, tokenize: { a: 'b' } });");
     const started = await caller("POST", `/reactors/${id}/react-async`, { body: { args: { coat: `{{ ${token} }}` } } });
     expect(started.status).toBe(202);
@@ -85,7 +85,7 @@ describe("a reactor that is called asynchronously", () => {
       }),
     ],
     [
-      "its own answer",
+      "its own response",
       `${PRELUDE} module.exports = () => { throw new errors.CustomHttpResponseError({ status: 299, headers: {}, body: { a: 1 } }); };`,
       299,
       { a: 1 },
@@ -197,7 +197,7 @@ describe("queued runs", () => {
       await vi.waitFor(() => expect(receiver.received).toHaveLength(2), { timeout: 25_000, interval: 200 });
       const [line = "{}"] = second.said().match(/^.*reactor callback failed.*$/m) ?? [];
       expect(JSON.parse(line)).toMatchObject({
-        ...{ level: 40, tenant_id: first.id, job: "reactor runs", cause: "answered 503", attempt: 1 },
+        ...{ level: 40, tenant_id: first.id, job: "reactor runs", cause: "returned 503", attempt: 1 },
         next_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T/),
       });
       for (const { method, path, headers, body } of receiver.received) {

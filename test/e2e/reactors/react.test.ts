@@ -90,13 +90,13 @@ describe("a reactor that is called", () => {
     const code =
       "module.exports = async ({ bt, args }) => ({ raw: await bt.tokens.retrieve(args.id).then(() => 200, (error) => error.status) });";
     const id = await reactor(code, { application: { id: clerk.id } });
-    const answers: unknown[] = [];
+    const responses: unknown[] = [];
     for (const permission of [undefined, "token:read", undefined]) {
       const body = { name: "Clerk", permissions: ["token:create", ...(permission ? [permission] : [])] };
       expect((await manage("PUT", `/applications/${clerk.id}`, { body })).status).toBe(200);
-      answers.push((await caller("POST", `/reactors/${id}/react`, { body: { args: { id: amount } } })).body.raw);
+      responses.push((await caller("POST", `/reactors/${id}/react`, { body: { args: { id: amount } } })).body.raw);
     }
-    expect(answers).toEqual([403, 200, 403]);
+    expect(responses).toEqual([403, 200, 403]);
   });
 
   it("may be a plain function, and its arguments may be missing", async () => {
@@ -143,11 +143,11 @@ describe("a reactor that fails returns status, detail and errors", () => {
     ["ReactorRuntimeError", 500, "Reactor Runtime Error"],
     ["ServiceUnavailableError", 503, "Service Unavailable"],
   ])("for %s: %i", async (name, status, detail) => {
-    const { body, ...answer } = await react(failing(`throw new errors.${name}('the reason');`));
-    expect(answer.status).toBe(status);
+    const { body, ...response } = await react(failing(`throw new errors.${name}('the reason');`));
+    expect(response.status).toBe(status);
     expect(body).toEqual({
       ...{ type: "urn:cloakroom:fault:reactor_error", title: "The code of the reactor failed.", code: "reactor_error" },
-      instance: `urn:cloakroom:trace:${answer.headers.get("bt-trace-id")}`,
+      instance: `urn:cloakroom:trace:${response.headers.get("bt-trace-id")}`,
       ...{ status, detail, errors: { error: ["the reason"] } },
     });
   });
@@ -186,9 +186,9 @@ describe("a reactor that fails returns status, detail and errors", () => {
         ...{ ":method": "POST", ":path": `/reactors/${id}/react` },
         ...{ "bt-api-key": caller.key, "content-type": "application/json" },
       });
-      const answered = once(stream, "response");
+      const response = once(stream, "response");
       stream.end("{}");
-      const [headers] = await answered;
+      const [headers] = await response;
       expect(headers[":status"]).toBe(status);
       expect(headers["content-length"] ?? "0").toBe("0");
       // Rejects if the stream is reset.
@@ -290,9 +290,9 @@ describe("a reactor", () => {
       "configuration",
     ],
   ])("with %s is a 400 that names the field", async (_, body, field) => {
-    const answer = await manage("POST", "/reactors", { body });
-    expect(answer.status).toBe(400);
-    expect(Object.keys(answer.body.errors).join()).toContain(field);
+    const response = await manage("POST", "/reactors", { body });
+    expect(response.status).toBe(400);
+    expect(Object.keys(response.body.errors).join()).toContain(field);
   });
 });
 

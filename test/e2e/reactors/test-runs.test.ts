@@ -177,7 +177,7 @@ describe("a test run of a reactor", () => {
     [["reactor:create"], 200],
     [["reactor:update"], 200],
     [["reactor:read", "reactor:delete", "proxy:create"], 403],
-  ])("with the permissions %j answers %i", async (permissions, expected) => {
+  ])("with the permissions %j returns %i", async (permissions, expected) => {
     const client = await tenant.application({ type: "management", permissions });
     const { status, body } = await test({ code: running("return { raw: 1 };") }, client);
     expect(status, JSON.stringify(body)).toBe(expected);
@@ -188,11 +188,11 @@ describe("a test run of a reactor", () => {
     ["no code", { args: {} }, "code"],
     ["code that is too long", { code: `// ${"x".repeat(50_000)}` }, "code"],
     ["code that is not a string", { code: 1 }, "code"],
-    ["an answer without an address", { outside: { fetch: [{ status: 200 }] } }, "outside.fetch[0].url"],
+    ["a response without an address", { outside: { fetch: [{ status: 200 }] } }, "outside.fetch[0].url"],
     ["an invalid status", { outside: { fetch: [{ url: "*", status: 99 }] } }, "outside.fetch[0].status"],
     ["an invalid method of bt", { outside: { bt: [{ method: "tokens.steal" }] } }, "outside.bt[0].method"],
     ["configuration that is not a string", { configuration: { a: { b: 1 } } }, "configuration"],
-    ["too many answers", { outside: { fetch: Array.from({ length: 101 }, () => ({ url: "*" })) } }, "outside.fetch"],
+    ["too many responses", { outside: { fetch: Array.from({ length: 101 }, () => ({ url: "*" })) } }, "outside.fetch"],
   ])("rejects %s, naming the field", async (_, given, field) => {
     const { status, body } = await test({ ...(field === "code" ? {} : { code: running("return {};") }), ...given });
     expect(status, JSON.stringify(body)).toBe(400);

@@ -22,23 +22,25 @@ export const stateAfter = (step: number) => ({
 export async function makeChanged(client: RestClient, many: number): Promise<ChangedToken[]> {
   const items = Array.from({ length: many }, () => ({ type: "token", ...stateAfter(0) }));
   const { status, body } = await client("POST", "/tokenize", { body: items });
-  if (status !== 200) throw new Error(`tokenizing answered ${status}`);
+  if (status !== 200) throw new Error(`tokenizing returned ${status}`);
   return body.map(({ id }: { id: string }) => ({ id, acknowledged: 0, sent: 0, deletion: "none" }));
 }
 
-/** Changes a token step by step and deletes it after the last, until the server stops answering. */
+/** Changes a token step by step and deletes it after the last, until the server stops responding. */
 export async function changeOn(client: RestClient, token: ChangedToken, lastStep: number): Promise<void> {
   const path = `/tokens/${token.id}`;
   while (token.sent < lastStep) {
     token.sent += 1;
-    const answer = await client("PATCH", path, { headers: MERGE_PATCH, body: stateAfter(token.sent) }).catch(() => {});
-    if (!answer) return;
-    if (answer.status !== 200) throw new Error(`a patch answered ${answer.status}`);
+    const response = await client("PATCH", path, { headers: MERGE_PATCH, body: stateAfter(token.sent) }).catch(
+      () => {},
+    );
+    if (!response) return;
+    if (response.status !== 200) throw new Error(`a patch returned ${response.status}`);
     token.acknowledged = token.sent;
   }
   token.deletion = "sent";
-  const answer = await client("DELETE", path).catch(() => {});
-  if (!answer) return;
-  if (answer.status !== 204) throw new Error(`a deletion answered ${answer.status}`);
+  const response = await client("DELETE", path).catch(() => {});
+  if (!response) return;
+  if (response.status !== 204) throw new Error(`a deletion returned ${response.status}`);
   token.deletion = "acknowledged";
 }

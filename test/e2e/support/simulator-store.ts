@@ -6,7 +6,7 @@ import { asTenant } from "../../support/databases.js";
 /** The number of a tenant's rows, and of those that are inconsistent. */
 interface Books {
   readonly tokens: number;
-  readonly answers: number;
+  readonly responses: number;
   readonly amiss: Readonly<Record<string, number>>;
 }
 
@@ -54,7 +54,7 @@ async function read(sql: Sql, tenantId: TenantId): Promise<Books> {
   for (const [name, query] of Object.entries(AMISS)) amiss[name] = await of(query);
   return {
     tokens: await of("select count(*) from tokens"),
-    answers: await of("select count(*) from idempotency_keys"),
+    responses: await of("select count(*) from idempotency_keys"),
     amiss,
   };
 }

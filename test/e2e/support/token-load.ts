@@ -38,7 +38,7 @@ export class TokenLoad {
         const path = (this.requests.length + number) % 3 === 0 ? "/tokenize" : "/tokens";
         const request: StoringRequest = { name: `request-${this.requests.length}`, path, acknowledged: undefined };
         this.requests.push(request);
-        if ((await this.send(client, request)) !== "no answer") continue;
+        if ((await this.send(client, request)) !== "no response") continue;
         return;
       }
     };
@@ -52,16 +52,16 @@ export class TokenLoad {
   }
 
   /** Sends a request, or repeats it with the same idempotency key. */
-  async send(client: RestClient, request: StoringRequest): Promise<"acknowledged" | "refused" | "no answer"> {
+  async send(client: RestClient, request: StoringRequest): Promise<"acknowledged" | "refused" | "no response"> {
     const headers = { "BT-IDEMPOTENCY-KEY": request.name };
-    const answer = await client("POST", request.path, { headers, body: bodyOf(request) }).catch(() => undefined);
-    if (answer && (answer.status === 200 || answer.status === 201)) {
-      request.acknowledged = request.path === "/tokens" ? [answer.body.id] : idsIn(answer.body);
+    const response = await client("POST", request.path, { headers, body: bodyOf(request) }).catch(() => undefined);
+    if (response && (response.status === 200 || response.status === 201)) {
+      request.acknowledged = request.path === "/tokens" ? [response.body.id] : idsIn(response.body);
       return "acknowledged";
     }
-    const status = answer?.status ?? 0;
+    const status = response?.status ?? 0;
     this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
-    return answer ? "refused" : "no answer";
+    return response ? "refused" : "no response";
   }
 }
 

@@ -15,7 +15,7 @@ interface Exchange {
 const LEFT_OPEN_MS = 400;
 
 /** Sends bytes unchanged and reads until the server closes, or keeps the connection open after `answers` responses. */
-function exchange(bytes: string, answers: number): Promise<Exchange> {
+function exchange(bytes: string, responses: number): Promise<Exchange> {
   const { hostname, port } = new URL(inject("serverUrl"));
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
@@ -29,7 +29,7 @@ function exchange(bytes: string, answers: number): Promise<Exchange> {
     };
     socket.on("data", (chunk: Buffer) => {
       text += chunk.toString("latin1");
-      if (statusesIn().length >= answers) leftOpen ??= setTimeout(() => end(false), LEFT_OPEN_MS);
+      if (statusesIn().length >= responses) leftOpen ??= setTimeout(() => end(false), LEFT_OPEN_MS);
     });
     socket.on("error", () => {});
     socket.once("close", () => end(true));

@@ -371,9 +371,9 @@ describe("over HTTP/2", () => {
   ])("%s is read in one way only", async (_, headers, status) => {
     const session = connectHttp2(server.url);
     const stream = session.request({ ":path": "/healthz", ...headers });
-    const [answered] = await once(stream, "response");
+    const [response] = await once(stream, "response");
     session.destroy();
-    expect(answered[":status"]).toBe(status);
+    expect(response[":status"]).toBe(status);
   });
 
   it.each<[what: string, headers: Record<string, string>]>([
@@ -385,12 +385,12 @@ describe("over HTTP/2", () => {
     // The server enforces its settings once they are confirmed.
     await once(session.request({ ":path": "/healthz" }).resume(), "close");
     const refused = session.request({ ":path": "/permissions", ...headers });
-    const [answered] = await once(refused, "response");
+    const [response] = await once(refused, "response");
     const { code, detail } = JSON.parse(await text(refused));
     const next = session.request({ ":path": "/healthz" });
     const [served] = await once(next, "response");
     session.destroy();
-    expect([answered[":status"], code, detail]).toEqual([
+    expect([response[":status"], code, detail]).toEqual([
       431,
       "headers_too_large",
       "Address and headers must not be larger than 32768 bytes together, in at most 200 headers.",
@@ -405,11 +405,11 @@ describe("over HTTP/2", () => {
       ...{ "content-type": "application/grpc", te: "trailers", "x-large": "a".repeat(40_000) },
     });
     const trailers = once(call, "trailers");
-    const [answered] = await once(call, "response");
+    const [response] = await once(call, "response");
     call.resume();
-    const status = answered["grpc-status"] ?? (await trailers)[0]["grpc-status"];
+    const status = response["grpc-status"] ?? (await trailers)[0]["grpc-status"];
     session.destroy();
-    expect([answered[":status"], status]).toEqual([200, "8"]);
+    expect([response[":status"], status]).toEqual([200, "8"]);
   });
 
   it("a stream with larger headers is reset", async () => {

@@ -120,7 +120,7 @@ test("a refund of more than is left is refused if none of ours explains it", asy
   expect(total()).toBe(1000);
 });
 
-test("a sale whose answer was lost is found after its settlement", async () => {
+test("a sale whose response was lost is found after its settlement", async () => {
   await using bench = await authorizenetBench();
   const sale = authorization(bench, { intent: "capture" });
   await bench.connector.authorize(contextOf(bench), sale);

@@ -216,9 +216,9 @@ describe.each(BENCHES)("%s", (_name, open) => {
         await bench.connector.checkCredentials(contextOf(bench)),
         await bench.connector.checkCredentials(contextOf(bench, { ...bench.fields, ...bench.refusedFields })),
       ];
-      bench.server.fail(/./, { answer: 500, acted: false });
+      bench.server.fail(/./, { response: 500, acted: false });
       outcomes.push(await bench.connector.checkCredentials(contextOf(bench)));
-      bench.server.fail(/./, { answer: "reset", acted: false });
+      bench.server.fail(/./, { response: "reset", acted: false });
       outcomes.push(await bench.connector.checkCredentials(contextOf(bench)));
       told(outcomes);
       expect(outcomes.map(({ kind }) => kind)).toEqual(["accepted", "refused", "unclear", "unclear"]);

@@ -11,7 +11,7 @@ const SECRET = "sk_test_veryverysecretindeed";
 const FIELDS = ["secret_key", "api_key", "merchant_account", "merchant_account_id", "transaction_key"];
 const QUOTING = `The card 4111 1111 1111 1111 (${NUMBER}, code 913) was refused for key ${SECRET}; see 4111-1111-1111-1111.`;
 
-const ANSWERS = [
+const RESPONSES = [
   [400, { error: { type: "invalid_request_error", code: QUOTING, message: QUOTING } }],
   [402, { error: { type: "card_error", code: "card_declined", decline_code: QUOTING, message: QUOTING } }],
   [422, { errorCode: QUOTING, message: QUOTING, error_type: QUOTING, error_codes: [QUOTING] }],
@@ -33,14 +33,14 @@ test("every formula except the simulator has a connector here", () => {
 
 test.each(CONNECTORS)("%s repeats no secret that its service quotes", async (_id, connector) => {
   await using bench = await stripeBench();
-  for (const [status, body] of ANSWERS) {
+  for (const [status, body] of RESPONSES) {
     const context: ConnectorContext = {
       tenantId: newTenantId(),
       fields: new Map(FIELDS.map((field) => [field, new Sensitive(SECRET)])),
       now: new Date(),
       send: async () => ({
-        kind: "answered",
-        answer: { status, header: () => undefined, text: JSON.stringify(body) },
+        kind: "responded",
+        response: { status, header: () => undefined, text: JSON.stringify(body) },
       }),
     };
     const outcome = await connector.authorize(

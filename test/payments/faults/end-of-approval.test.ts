@@ -36,11 +36,11 @@ const ASKED = [
 ] as const;
 const INTENTS = ["authorize", "capture"] as const;
 
-const lost: ServiceFault = { answer: "reset", acted: true };
+const lost: ServiceFault = { response: "reset", acted: true };
 const CANCELS: readonly ServiceFault[] = [
-  { answer: 500, acted: false },
-  { answer: "reset", acted: false },
-  { answer: 429, acted: false },
+  { response: 500, acted: false },
+  { response: "reset", acted: false },
+  { response: 429, acted: false },
 ];
 
 /** A payment that waits for a buyer. */
@@ -76,7 +76,7 @@ async function expectEnd(till: Till, service: Service, id: Uuid): Promise<string
 }
 
 describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
-  test.each(CANCELS.flatMap((fault) => INTENTS.map((intent) => [String(fault.answer), intent, fault] as const)))(
+  test.each(CANCELS.flatMap((fault) => INTENTS.map((intent) => [String(fault.response), intent, fault] as const)))(
     "a request to call it off that ends in %s leaves it open (%s), and the buyer may still pay",
     async (_a, intent, fault) => {
       await using bench = await open();
@@ -130,16 +130,16 @@ describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
   });
 
   test.each(INTENTS)(
-    "without any answer for a day it fails; a buyer who returns then is not charged (%s)",
+    "without any response for a day it fails; a buyer who returns then is not charged (%s)",
     async (intent) => {
       await using bench = await open();
       const service = standingIn(bench);
       const { till, id, reference } = await waiting(service, bench.cards.challenged, intent);
       ahead = 2 * HOUR_MS;
-      service.fail("look up", { answer: 500, acted: false });
+      service.fail("look up", { response: 500, acted: false });
       expect((await till.sync(id)).status).toBe("buyer_approval_pending");
       ahead = 26 * HOUR_MS;
-      service.fail("look up", { answer: 500, acted: false });
+      service.fail("look up", { response: 500, acted: false });
       expect(await till.sync(id)).toMatchObject({
         ...{ status: "authorization_failed", errorCode: "incomplete_buyer_approval", dueAt: undefined },
       });
@@ -152,7 +152,7 @@ describe.each(ASKED)("%s, when the approval time is over", (_name, open) => {
   );
 });
 
-test("without any answer it is looked up ever less often, and fails after a day", async () => {
+test("without any response it is looked up ever less often, and fails after a day", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -162,7 +162,7 @@ test("without any answer it is looked up ever less often, and fails after a day"
   while (payment.dueAt !== undefined && looks < 40) {
     expect(payment.dueAt.getTime()).toBeLessThanOrEqual(over);
     ahead = payment.dueAt.getTime() - Date.now();
-    service.fail("look up", { answer: 500, acted: false });
+    service.fail("look up", { response: 500, acted: false });
     payment = await till.sync(id);
     looks += 1;
   }
@@ -170,7 +170,7 @@ test("without any answer it is looked up ever less often, and fails after a day"
   expect(looks).toBeLessThan(30);
 });
 
-test("a cancellation whose answer is lost is found to have been done", async () => {
+test("a cancellation whose response is lost is found to have been done", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
@@ -182,13 +182,13 @@ test("a cancellation whose answer is lost is found to have been done", async () 
   expect(bench.ledger.movements).toEqual([]);
 });
 
-test("stripe gets another key each time, because it repeats its first answer to one", async () => {
+test("stripe gets another key each time, because it repeats its first response to one", async () => {
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const { till, id } = await waiting(service, bench.cards.challenged, "authorize");
   for (const hours of [2, 3, 4]) {
     ahead = hours * HOUR_MS;
-    service.fail("void", { answer: 500, acted: false });
+    service.fail("void", { response: 500, acted: false });
     await till.sync(id);
   }
   const sent = bench.server.requests.filter(({ path }) => path.endsWith("/cancel"));

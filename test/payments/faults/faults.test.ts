@@ -31,20 +31,20 @@ const trouble = (more: Partial<Trouble> & { readonly name: string }): Trouble =>
   ...more,
 });
 const met = (...faults: readonly ServiceFault[]) => trouble({ name: faults.map(named).join(", then "), faults });
-const lost: ServiceFault = { answer: "reset", acted: true };
-const failing: ServiceFault = { answer: 500, acted: false };
-const busy: ServiceFault = { answer: 429, acted: false };
+const lost: ServiceFault = { response: "reset", acted: true };
+const failing: ServiceFault = { response: 500, acted: false };
+const busy: ServiceFault = { response: 429, acted: false };
 
 const TROUBLES: readonly Trouble[] = [
   ...SERVICE_FAULTS.map((fault) => met(fault)),
   met(lost, failing),
-  met({ answer: 500, acted: true }, { answer: "garbage", acted: true }),
+  met({ response: 500, acted: true }, { response: "garbage", acted: true }),
   met(lost, busy, busy, busy),
   met(busy, busy, busy),
-  trouble({ name: "webhooks before the answer", faults: [{ answer: 500, acted: true }], webhooks: "first" }),
+  trouble({ name: "webhooks before the response", faults: [{ response: 500, acted: true }], webhooks: "first" }),
   trouble({ name: "killed before the call", lives: "until the request is written down" }),
-  trouble({ name: "killed after the call", lives: "until the service has answered" }),
-  trouble({ name: "killed after the call, told first", lives: "until the service has answered", webhooks: "first" }),
+  trouble({ name: "killed after the call", lives: "until the service has responded" }),
+  trouble({ name: "killed after the call, told first", lives: "until the service has responded", webhooks: "first" }),
 ];
 
 const STEPS = ["authorize", "sale", "capture", "void", "refund"] as const;
@@ -92,7 +92,7 @@ describe("while a request is sent again", () => {
     const service = standingIn(bench);
     const till = await payer.connect(service);
     const { authorize } = bench.routes;
-    bench.server.fail(authorize, { answer: "reset", acted: false }, { answer: "silence", acted: true });
+    bench.server.fail(authorize, { response: "reset", acted: false }, { response: "silence", acted: true });
     const id = await till.pay("authorize");
     const sent = () => bench.server.requests.filter(({ method, path }) => authorize.test(`${method} ${path}`)).length;
     const first = till.sync(id);
@@ -103,7 +103,7 @@ describe("while a request is sent again", () => {
   });
 });
 
-describe("a lost answer is found, whatever happens to the look-ups", () => {
+describe("a lost response is found, whatever happens to the look-ups", () => {
   test.concurrent.each(ASKED)("%s", async (_name, step, fault, open) => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
@@ -128,6 +128,6 @@ async function take(till: Till, service: Service, step: Step, { faults, lives, w
   return id;
 }
 
-function named({ answer, acted }: ServiceFault): string {
-  return `${answer}${acted ? " after it acted" : ""}`;
+function named({ response, acted }: ServiceFault): string {
+  return `${response}${acted ? " after it acted" : ""}`;
 }

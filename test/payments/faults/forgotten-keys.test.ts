@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const STEPS = ["capture", "void", "refund"] as const;
-const LIVES: readonly Lives[] = ["until the request is written down", "until the service has answered"];
+const LIVES: readonly Lives[] = ["until the request is written down", "until the service has responded"];
 const MATRIX = BENCHES.flatMap(([name, open]) =>
   STEPS.flatMap((step) => LIVES.map((lives) => [name, step, lives, open] as const)),
 );
@@ -41,7 +41,7 @@ describe("after days without a look-up, when services have forgotten every key",
     ahead = EIGHT_DAYS_MS;
     for (let look = 0; look < 4; look += 1) await till.sync(id);
     const { [step]: moved } = await service.moved(reconciliationIdOf(await till.read(id)));
-    const isDone = lives === "until the service has answered";
+    const isDone = lives === "until the service has responded";
     // Adyen has no look-up: what may have arrived stays open until a webhook reports it.
     expect(moved).toHaveLength(isDone || name !== "adyen-card" ? 1 : 0);
     if (moved.length === 0) return;

@@ -30,14 +30,14 @@ describe.each(SERVICES)("%s", (_name, open) => {
     async (intent, end) => {
       await using service = await open(payer.vault.database, payer.tenantId);
       const till = await payer.connect(service);
-      service.fail("authorize", { answer: "reset", acted: true });
+      service.fail("authorize", { response: "reset", acted: true });
       ahead = 0;
       const id = await till.pay(intent);
       expect((await till.read(id)).status).toBe("processing");
 
       ahead = DAY_MS + 60_000;
-      // No answer arrives until we time out: look-ups are a kind of their own, or look like all other requests.
-      for (const kind of ["look up", "authorize"] as const) service.fail(kind, { answer: 500, acted: false });
+      // No response arrives until we time out: look-ups are a kind of their own, or look like all other requests.
+      for (const kind of ["look up", "authorize"] as const) service.fail(kind, { response: 500, acted: false });
       const given = await till.sync(id);
       expect(given).toMatchObject({ status: "authorization_failed", errorCode: "service_network_error" });
       expect(given.dueAt).toBeUndefined();

@@ -26,8 +26,8 @@ afterAll(async () => {
 const STEPS = ["authorize", "capture", "refund"] as const;
 type Step = (typeof STEPS)[number];
 
-const LOST: ServiceFault = { answer: "reset", acted: true };
-const SWALLOWED: ServiceFault = { answer: "reset", acted: false };
+const LOST: ServiceFault = { response: "reset", acted: true };
+const SWALLOWED: ServiceFault = { response: "reset", acted: false };
 
 interface Two {
   readonly till: Till;
@@ -52,7 +52,7 @@ async function withTwo(open: () => Promise<Bench>, run: (two: Two) => Promise<vo
   });
 }
 
-/** Reaches a payment whose step was sent, with a lost answer. */
+/** Reaches a payment whose step was sent, with a lost response. */
 async function unknownAt({ till, service }: Two, kind: Step, fault: ServiceFault) {
   if (kind === "authorize") {
     service.fail(kind, fault);
@@ -94,7 +94,7 @@ const APPROVED_THERE = BENCHES.filter(([name]) => name !== "authorizenet-card");
 
 describe("a buyer's approval while the connection leads to another account", () => {
   test.each(APPROVED_THERE)(
-    "%s: does not fail because of that account's answer, and counts in its own",
+    "%s: does not fail because of that account's response, and counts in its own",
     (_name, open) =>
       withTwo(open, async ({ till, own, other, turn, turnBack }) => {
         ahead = 0;

@@ -46,7 +46,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
   test.each(CHANGES)("is not sent again with %s", async (_change, change) => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
-    service.fail("authorize", { answer: "reset", acted: false });
+    service.fail("authorize", { response: "reset", acted: false });
     const id = await till.pay("authorize");
     const { tokenId, card } = await till.read(id);
     await change(till, tokenId);
@@ -59,7 +59,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
   test("identifies a payment without a mark of its card by the masked card", async () => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
-    service.fail("authorize", { answer: "reset", acted: false }, { answer: "reset", acted: false });
+    service.fail("authorize", { response: "reset", acted: false }, { response: "reset", acted: false });
     const [same, changed] = [await till.pay("authorize"), await till.pay("authorize")];
     await till.patch((await till.read(changed)).tokenId, { data: { expiration_year: 2031 } });
     for (const id of [same, changed]) await unmark(id);
@@ -72,7 +72,7 @@ describe.each(SERVICES)("a payment by %s that did not arrive", (_name, open) => 
   test("is sent again if the token still, or again, contains that card", async () => {
     await using service = await open(payer.vault.database, payer.tenantId);
     const till = await payer.connect(service);
-    service.fail("authorize", { answer: "reset", acted: false }, { answer: "reset", acted: false });
+    service.fail("authorize", { response: "reset", acted: false }, { response: "reset", acted: false });
     const [one, two] = [await till.pay("authorize"), await till.pay("authorize")];
     const { tokenId } = await till.read(one);
     await till.patch(tokenId, { metadata: { seen: "yes" }, data: { cvc: "737" } });

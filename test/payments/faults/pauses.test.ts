@@ -30,9 +30,9 @@ test("a payment that is still due after reconciliation rests for a minute", asyn
   await using bench = await stripeBench();
   const service = standingIn(bench);
   const till = await payer.connect(service);
-  service.fail("authorize", { answer: "reset", acted: true });
+  service.fail("authorize", { response: "reset", acted: true });
   const id = await till.pay("authorize");
-  service.fail("look up", { answer: 500, acted: false });
+  service.fail("look up", { response: 500, acted: false });
   step = HOUR_MS;
   const looked = await till.sync(id);
   step = 0;

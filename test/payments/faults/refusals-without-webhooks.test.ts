@@ -47,11 +47,11 @@ test("a capture that is declined after it was accepted is reported, and does not
     expect(bench.ledger.total(reconciliationIdOf(payment), "capture")).toBe(500);
   }));
 
-test("a capture whose answer was lost as well is reported as declined", () =>
+test("a capture whose response was lost as well is reported as declined", () =>
   withCheckout(async (till, bench) => {
     const id = await till.pay("authorize");
     bench.standIn.declines.add("Capture");
-    bench.server.fail(bench.routes.capture, { answer: "reset", acted: true });
+    bench.server.fail(bench.routes.capture, { response: "reset", acted: true });
     await till.follow(id, "capture");
     expect(await look(till, id)).toMatchObject({ status: "authorization_succeeded", errorCode: "issuer_decline" });
     expect(bench.ledger.of(reconciliationIdOf(await till.read(id)), "capture")).toEqual([]);

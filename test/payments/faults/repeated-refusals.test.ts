@@ -20,7 +20,7 @@ test("a refusal of the first capture, repeated while the second is in flight, al
   const till = await payer.connect(service);
   const id = await till.pay("authorize");
   await till.hear();
-  service.fail("capture", { answer: "reset", acted: false });
+  service.fail("capture", { response: "reset", acted: false });
   await till.follow(id, "capture");
   const { providerId = "" } = await till.read(id);
   const refusal = bench.standIn.signed({
@@ -31,8 +31,8 @@ test("a refusal of the first capture, repeated while the second is in flight, al
   expect(await till.deliver(refusal)).toBe("receipt");
   expect((await till.read(id)).status).toBe("authorization_succeeded");
 
-  // The second is done, and its answer lost.
-  service.fail("capture", { answer: "reset", acted: true });
+  // The second is done, and its response lost.
+  service.fail("capture", { response: "reset", acted: true });
   await till.follow(id, "capture");
   expect(await till.deliver(refusal)).toBe("receipt");
   const open = await till.read(id);

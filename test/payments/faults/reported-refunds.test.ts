@@ -107,7 +107,7 @@ describe("a refund made at the service itself", () => {
     const till = await payer.connect(service);
     const id = await till.pay("capture");
     await settle(till, id);
-    service.fail("refund", { answer: "reset", acted: false });
+    service.fail("refund", { response: "reset", acted: false });
     await till.follow(id, "refund");
     const { providerId = "" } = await till.read(id);
     const elsewhere = await fetch(`${bench.server.url}/v1/refunds`, {
@@ -142,14 +142,14 @@ describe("a refund made at the service itself", () => {
   });
 });
 
-describe("a refund whose answer was lost", () => {
+describe("a refund whose response was lost", () => {
   test("is not sent again to adyen-card once its key may be forgotten, and is ended by its webhook", async () => {
     await using bench = await adyenBench();
     const service = standingIn(bench);
     const till = await payer.connect(service);
     const id = await till.pay("capture");
     await settle(till, id);
-    service.fail("refund", { answer: "reset", acted: true });
+    service.fail("refund", { response: "reset", acted: true });
     await till.follow(id, "refund");
     const sent = () => bench.server.requests.filter(({ path }) => path.endsWith("/refunds")).length;
     ahead = 8 * DAY_MS;
@@ -167,9 +167,9 @@ describe("a refund whose answer was lost", () => {
     const id = await till.pay("capture");
     await settle(till, id);
     // An error response is not stored: the same request would be executed again.
-    service.fail("refund", { answer: 500, acted: true });
+    service.fail("refund", { response: 500, acted: true });
     await till.follow(id, "refund");
-    bench.server.fail(/\/actions$/, { answer: 500, acted: false });
+    bench.server.fail(/\/actions$/, { response: 500, acted: false });
     await till.sync(id);
     expect(await seen(till, id)).toMatchObject({ status: "processing", isUnderWay: true });
     await till.sync(id);

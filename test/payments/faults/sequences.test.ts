@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** A time-out takes its time, and says no more than a reset; a 429 is sent again after a pause. */
-const QUICK = SERVICE_FAULTS.filter(({ answer }) => answer !== "silence" && answer !== 429);
+const QUICK = SERVICE_FAULTS.filter(({ response }) => response !== "silence" && response !== 429);
 
 /** Possible next steps of an owner, a service or the time. */
 type Move =

@@ -60,7 +60,7 @@ export function standingIn(bench: Bench): Service {
 
 const SECRET = "simulated-secret";
 
-/** The simulator is called directly: faults of its answers are injected before our code sees them. */
+/** The simulator is called directly: faults of its responses are injected before our code sees them. */
 function simulated(database: Database, tenantId: TenantId): Service {
   const books = new SimulatorStore(database);
   const simulator = new Simulator(
@@ -75,8 +75,8 @@ function simulated(database: Database, tenantId: TenantId): Service {
     const fault = planned.get(kind)?.shift();
     if (!fault) return act();
     if (fault.acted) await act();
-    const codes = { rawCode: String(fault.answer) };
-    return fault.answer === 429 ? ({ kind: "busy", codes } as const) : ({ kind: "unknown", codes } as const);
+    const codes = { rawCode: String(fault.response) };
+    return fault.response === 429 ? ({ kind: "busy", codes } as const) : ({ kind: "unknown", codes } as const);
   };
   const limited = { errorCode: "service_rate_limit" } as const;
   const connector: Connector = {

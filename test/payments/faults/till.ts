@@ -1,7 +1,7 @@
 import type { Caller } from "../../../src/access/caller.js";
 import type { Uuid } from "../../../src/base/ids.js";
 import type { TenantKeys } from "../../../src/crypto/tenant-keys.js";
-import { beginCapture, beginRefund, beginVoid } from "../../../src/payments/begin-operation.js";
+import { beginCapture, beginRefund, beginVoid, leasePayment } from "../../../src/payments/begin-operation.js";
 import { chooseFormula, getConnection, replaceConnection } from "../../../src/payments/connection.js";
 import type { Connectors } from "../../../src/payments/connectors.js";
 import { createPayment, type PaymentDraft } from "../../../src/payments/create-payment.js";
@@ -10,7 +10,7 @@ import type { Payment } from "../../../src/payments/payment.js";
 import type { PaymentCall } from "../../../src/payments/payment-call.js";
 import type { Intent } from "../../../src/payments/payment-request.js";
 import { perform } from "../../../src/payments/perform.js";
-import { getPayment, leasePayment, listRefunds } from "../../../src/payments/read-payments.js";
+import { getPayment, listRefunds } from "../../../src/payments/read-payments.js";
 import { type ReconcileParts, reconcile } from "../../../src/payments/reconcile.js";
 import type { Refund } from "../../../src/payments/refund.js";
 import { encodeSignedPath } from "../../../src/payments/signed-path.js";
@@ -26,7 +26,7 @@ import type { Payer } from "./payer.js";
 import type { Service } from "./services.js";
 
 /** How far a process gets before it is killed. */
-export type Lives = "on" | "until the request is written down" | "until the service has answered";
+export type Lives = "on" | "until the request is written down" | "until the service has responded";
 
 export type FollowUp = "capture" | "void" | "refund";
 
@@ -125,13 +125,13 @@ export class Till {
   /** Delivers a forged webhook, and then all that are due, twice. A rejected one is due again. */
   async hear(order: "last to first" | "first to last" = "last to first"): Promise<void> {
     const forged = await this.deliver(this.#service.forged());
-    if (forged !== "unverified") throw new Error(`a forged webhook was answered with ${forged}`);
+    if (forged !== "unverified") throw new Error(`a forged webhook got ${forged}`);
     const told = [...this.#refused.splice(0), ...this.#service.webhooks()];
     const due = order === "last to first" ? told.reverse() : told;
     for (const delivery of [...due, ...due]) {
       const kind = await this.deliver(delivery);
       if (kind === "later") this.#refused.push(delivery);
-      else if (kind !== "receipt") throw new Error(`a webhook of the service was answered with ${kind}`);
+      else if (kind !== "receipt") throw new Error(`a webhook of the service got ${kind}`);
     }
   }
 
@@ -181,7 +181,7 @@ export class Till {
       case "until the request is written down":
         await this.#payer.lapse(id);
         return;
-      case "until the service has answered": {
+      case "until the service has responded": {
         const killed = new Error("killed");
         const { database } = this.#parts;
         const gone = {

@@ -39,19 +39,19 @@ test.each([
   ["capture", "CAPTURE"],
   ["void", "CANCELLATION"],
 ] as const)(
-  "a %s that a webhook ended before its lost answer is noted stays ended, and can be asked for again",
+  "a %s that a webhook ended before its lost response is noted stays ended, and can be asked for again",
   async (operation, eventCode) => {
     await using bench = await adyenBench();
     const { connector } = bench;
     let sendWebhook = async () => {};
-    const lateAnswer = async () => {
+    const lateResponse = async () => {
       await sendWebhook();
       return { kind: "unknown", codes: { rawCode: "timeout" } } as const;
     };
     const slow = {
       ...connector,
-      capture: async () => lateAnswer(),
-      void: async () => lateAnswer(),
+      capture: async () => lateResponse(),
+      void: async () => lateResponse(),
     };
     const till = await payer.connect({ ...standingIn(bench), connector: slow });
     const id = await till.pay("authorize");
@@ -75,15 +75,15 @@ test.each([
 test.each([
   ["stripe-card", stripeBench],
   ["checkoutcom-card", checkoutBench],
-])("%s is asked to send a webhook again while its look-up does not answer", async (_name, open) => {
+])("%s is asked to send a webhook again while its look-up does not respond", async (_name, open) => {
   await using bench = await open();
   const service = standingIn(bench);
   const till = await payer.connect(service);
-  service.fail("authorize", { answer: "reset", acted: true });
+  service.fail("authorize", { response: "reset", acted: true });
   const id = await till.pay("authorize");
   const [told] = service.webhooks();
   if (!told) throw new Error("no webhook was sent");
-  service.fail("look up", { answer: 500, acted: false });
+  service.fail("look up", { response: 500, acted: false });
   expect(await till.deliver(told)).toBe("later");
   expect((await till.read(id)).status).toBe("processing");
   expect(await till.deliver(told)).toBe("receipt");

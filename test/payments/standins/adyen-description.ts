@@ -34,7 +34,7 @@ export function adyenDescription(): Check | undefined {
     const pointer = steps.map((step) => encodeURIComponent(step.replaceAll("~", "~0").replaceAll("/", "~1")));
     return ajv.compile({ $ref: `adyen#/${pointer.join("/")}` });
   };
-  // Compiled up front: it takes seconds, longer than connectors wait for an answer.
+  // Compiled up front: it takes seconds, longer than connectors wait for a response.
   const validators: ReadonlyMap<string, ValidateFunction> = new Map(
     PATHS.flatMap(([path, success]) => [
       [`${path} request`, compile(path, "requestBody")] satisfies [string, ValidateFunction],

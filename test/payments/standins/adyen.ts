@@ -4,7 +4,7 @@ import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { adyenDescription, type Check } from "./adyen-description.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
-import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
+import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
 
 // CommonJS only, without named exports for ESM.
 const { hmacValidator: HmacValidator }: typeof import("@adyen/api-library") = createRequire(import.meta.url)(
@@ -35,7 +35,7 @@ interface Payment {
 
 /**
  * Adyen's Checkout v71 on loopback: authorizes at once, accepts modifications and reports their outcome by webhook. The
- * same idempotency key gets the same answer.
+ * same idempotency key gets the same response.
  */
 export class AdyenStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
@@ -44,14 +44,14 @@ export class AdyenStandIn implements AsyncDisposable {
   readonly merchantAccount = "CloakroomECOM";
   #server: ProviderServer | undefined;
   readonly #payments = new Map<string, Payment>();
-  readonly #answers = new Map<string, ProviderAnswer>();
+  readonly #responses = new Map<string, ProviderResponse>();
   readonly #events: JsonObject[] = [];
   #serial = 0;
 
   static async start(): Promise<AdyenStandIn> {
     description ??= { check: adyenDescription() };
     const standIn = new AdyenStandIn();
-    standIn.#server = await serveProvider((request) => standIn.#answer(request));
+    standIn.#server = await serveProvider((request) => standIn.#respond(request));
     return standIn;
   }
 
@@ -66,7 +66,7 @@ export class AdyenStandIn implements AsyncDisposable {
 
   /** A week passes, and keys expire. */
   forgetKeys(): void {
-    this.#answers.clear();
+    this.#responses.clear();
   }
 
   find(reference: string): string | undefined {
@@ -99,7 +99,7 @@ export class AdyenStandIn implements AsyncDisposable {
     return { headers: { "content-type": "application/json" }, body: Buffer.from(JSON.stringify(body)) };
   }
 
-  #answer(request: ProviderRequest): ProviderAnswer {
+  #respond(request: ProviderRequest): ProviderResponse {
     const path = request.path.replace(/^\/v71/, "");
     if (request.headers["x-api-key"] !== this.apiKey) {
       return error(401, "000", "HTTP Status Response - Unauthorized", "security");
@@ -115,20 +115,21 @@ export class AdyenStandIn implements AsyncDisposable {
       return error(403, "901", "Invalid Merchant Account", "security");
     }
     const key = request.headers["idempotency-key"];
-    const earlier = key === undefined ? undefined : this.#answers.get(key);
+    const earlier = key === undefined ? undefined : this.#responses.get(key);
     if (earlier) return earlier;
     if (key !== undefined && key.length > 64) return error(422, "702", "Idempotency key is too long", "validation");
-    const answer = this.#act(template, path.split("/")[2] ?? "", body);
-    const complaint = answer.status < 300 && description?.check?.(template, answer.status, JSON.parse(answer.body));
-    if (complaint) throw new Error(`the stand-in answers what Adyen would not: ${complaint}`);
-    if (key !== undefined) this.#answers.set(key, answer);
-    return answer;
+    const response = this.#act(template, path.split("/")[2] ?? "", body);
+    const complaint =
+      response.status < 300 && description?.check?.(template, response.status, JSON.parse(response.body));
+    if (complaint) throw new Error(`the stand-in returns what Adyen would not: ${complaint}`);
+    if (key !== undefined) this.#responses.set(key, response);
+    return response;
   }
 
-  #act(template: string, psp: string, body: JsonObject): ProviderAnswer {
+  #act(template: string, psp: string, body: JsonObject): ProviderResponse {
     switch (template) {
       case "/paymentMethods":
-        return answered(200, { paymentMethods: [{ name: "Cards", type: "scheme", brands: ["visa", "mc"] }] });
+        return respondWith(200, { paymentMethods: [{ name: "Cards", type: "scheme", brands: ["visa", "mc"] }] });
       case "/payments":
         return this.#pay(body);
       case "/payments/details":
@@ -143,7 +144,7 @@ export class AdyenStandIn implements AsyncDisposable {
     }
   }
 
-  #pay(body: JsonObject): ProviderAnswer {
+  #pay(body: JsonObject): ProviderResponse {
     const number = textAt(body, "paymentMethod", "number") ?? "";
     if (!/^\d{12,19}$/.test(number)) return error(422, "101", `Invalid card number: ${number}`, "validation");
     const payment: Payment = {
@@ -160,11 +161,11 @@ export class AdyenStandIn implements AsyncDisposable {
     };
     this.#payments.set(payment.psp, payment);
     const refusal = REFUSALS[number];
-    if (refusal) return answered(200, this.#refuse(payment, refusal));
+    if (refusal) return respondWith(200, this.#refuse(payment, refusal));
     const mpi = body.mpiData !== undefined;
     if (number === CHALLENGED && !mpi) {
       if (at(body, "authenticationData", "threeDSRequestData", "nativeThreeDS") !== "disabled" || !body.browserInfo) {
-        return answered(
+        return respondWith(
           200,
           this.#refuse(payment, { refusalReasonCode: "38", refusalReason: "Authentication required", raw: "1A" }),
         );
@@ -175,10 +176,10 @@ export class AdyenStandIn implements AsyncDisposable {
         paymentMethodType: "scheme",
         url: `${this.server.url}/3ds/${payment.psp}`,
       };
-      return answered(200, { pspReference: payment.psp, resultCode: "RedirectShopper", action });
+      return respondWith(200, { pspReference: payment.psp, resultCode: "RedirectShopper", action });
     }
     this.#authorise(payment);
-    return answered(200, this.#authorised(payment, textAt(body, "paymentMethod", "cvc") !== undefined));
+    return respondWith(200, this.#authorised(payment, textAt(body, "paymentMethod", "cvc") !== undefined));
   }
 
   #authorised(payment: Payment, hasCvc: boolean, more: JsonObject = {}): JsonObject {
@@ -223,7 +224,7 @@ export class AdyenStandIn implements AsyncDisposable {
     this.#record(payment, "capture", payment.value);
   }
 
-  #details(redirectResult: string): ProviderAnswer {
+  #details(redirectResult: string): ProviderResponse {
     const payment = this.#payments.get(redirectResult.replace(/^result-/, ""));
     if (payment?.decision === undefined || !redirectResult.startsWith("result-")) {
       return error(422, "101", "Invalid redirectResult", "validation");
@@ -231,21 +232,21 @@ export class AdyenStandIn implements AsyncDisposable {
     const { decision } = payment;
     const version = { "threeds2.threeDS2ResponseData.messageVersion": "2.2.0" };
     if (!decision) {
-      return answered(
+      return respondWith(
         200,
         this.#refuse(payment, { refusalReasonCode: "11", refusalReason: "3D Not Authenticated", raw: "N" }),
       );
     }
     this.#authorise(payment);
-    return answered(200, this.#authorised(payment, true, { threeDAuthenticated: "true", ...version }));
+    return respondWith(200, this.#authorised(payment, true, { threeDAuthenticated: "true", ...version }));
   }
 
-  #cancelByReference(body: JsonObject): ProviderAnswer {
+  #cancelByReference(body: JsonObject): ProviderResponse {
     const reference = textAt(body, "paymentReference") ?? "";
     const psp = this.#psp();
     const payment = this.#payments.get(this.find(reference) ?? "");
     if (payment) this.#cancel(payment, psp, "TECHNICAL_CANCEL", textAt(body, "reference"));
-    return answered(201, {
+    return respondWith(201, {
       merchantAccount: this.merchantAccount,
       paymentReference: reference,
       reference: textAt(body, "reference") ?? "",
@@ -254,14 +255,14 @@ export class AdyenStandIn implements AsyncDisposable {
     });
   }
 
-  #modify(kind: string, payment: Payment, body: JsonObject): ProviderAnswer {
+  #modify(kind: string, payment: Payment, body: JsonObject): ProviderResponse {
     const psp = this.#psp();
     const reference = textAt(body, "reference") ?? payment.reference;
     const value = Number(at(body, "amount", "value"));
     if (kind === "captures") this.#capture(payment, psp, value, reference);
     else if (kind === "cancels") this.#cancel(payment, psp, "CANCELLATION", reference);
     else this.#refund(payment, psp, value, reference);
-    return answered(201, {
+    return respondWith(201, {
       merchantAccount: this.merchantAccount,
       paymentPspReference: payment.psp,
       pspReference: psp,
@@ -361,10 +362,10 @@ function dataToSign(event: JsonObject): string {
   );
 }
 
-function answered(status: number, body: JsonObject): ProviderAnswer {
+function respondWith(status: number, body: JsonObject): ProviderResponse {
   return { status, body: JSON.stringify(body) };
 }
 
-function error(status: number, errorCode: string, message: string, errorType: string): ProviderAnswer {
-  return answered(status, { status, errorCode, message, errorType });
+function error(status: number, errorCode: string, message: string, errorType: string): ProviderResponse {
+  return respondWith(status, { status, errorCode, message, errorType });
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../../src/base/json.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
-import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
+import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
 
 // The official client: plain JavaScript without types. An empty object of its classes lists its properties in order.
 const { APIContracts }: { APIContracts: Record<string, new () => object> } = createRequire(import.meta.url)(
@@ -70,7 +70,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
 
   static async start(): Promise<AuthorizenetStandIn> {
     const standIn = new AuthorizenetStandIn();
-    standIn.#server = await serveProvider((request) => standIn.#answer(request));
+    standIn.#server = await serveProvider((request) => standIn.#respond(request));
     return standIn;
   }
 
@@ -122,7 +122,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     return { headers: { "x-anet-signature": `sha512=${digest}` }, body };
   }
 
-  #answer({ body }: ProviderRequest): ProviderAnswer {
+  #respond({ body }: ProviderRequest): ProviderResponse {
     const envelope: JsonObject = JSON.parse(body);
     const [name = ""] = Object.keys(envelope);
     const request: JsonObject = Object(envelope[name]);
@@ -150,7 +150,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }
   }
 
-  #create(request: JsonObject): ProviderAnswer {
+  #create(request: JsonObject): ProviderResponse {
     const transaction: JsonObject = Object(request.transactionRequest);
     const objection = outOfOrder(transaction);
     if (objection !== undefined) return message("E00003", objection);
@@ -170,7 +170,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }
   }
 
-  #pay(request: JsonObject): ProviderAnswer {
+  #pay(request: JsonObject): ProviderResponse {
     const number = textAt(request, "payment", "creditCard", "cardNumber") ?? "";
     if (!/^\d{13,16}$/.test(number)) return message("E00003", `The value '${number}' of cardNumber is invalid.`);
     const type = textAt(request, "transactionType") ?? "";
@@ -196,7 +196,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     });
   }
 
-  #capture(request: JsonObject): ProviderAnswer {
+  #capture(request: JsonObject): ProviderResponse {
     const transaction = this.#transactions.get(textAt(request, "refTransId") ?? "");
     const cents = centsOf(request);
     if (!transaction) return refusal("3", "16", "The transaction cannot be found.");
@@ -216,7 +216,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     return approved(transaction.id);
   }
 
-  #void(request: JsonObject): ProviderAnswer {
+  #void(request: JsonObject): ProviderResponse {
     const transaction = this.#transactions.get(textAt(request, "refTransId") ?? "");
     if (!transaction) return refusal("3", "16", "The transaction cannot be found.");
     if (transaction.status === "voided") return refusal("3", "310", "This transaction has already been voided.");
@@ -227,7 +227,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     return approved(transaction.id);
   }
 
-  #refund(request: JsonObject): ProviderAnswer {
+  #refund(request: JsonObject): ProviderResponse {
     const original = this.#transactions.get(textAt(request, "refTransId") ?? "");
     const cents = centsOf(request);
     const lastFour = textAt(request, "payment", "creditCard", "cardNumber");
@@ -293,7 +293,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     }));
   }
 
-  #settlements(request: JsonObject): ProviderAnswer {
+  #settlements(request: JsonObject): ProviderResponse {
     if (!this.tellsSettlements) return message("E00053", "The server is too busy to service your request.");
     const keys = Object.keys(request).slice(1);
     if (keys.join() !== "firstSettlementDate,lastSettlementDate") return message("E00003", "elements out of order");
@@ -311,7 +311,7 @@ export class AuthorizenetStandIn implements AsyncDisposable {
     );
   }
 
-  #details(id: string): ProviderAnswer {
+  #details(id: string): ProviderResponse {
     const found = this.#transactions.get(id);
     if (!found) return message("E00040", "The record cannot be found.");
     const isDeclined = found.status === "declined";
@@ -379,32 +379,32 @@ function outOfOrder(transaction: JsonObject): string | undefined {
   return undefined;
 }
 
-function ok(body: JsonObject): ProviderAnswer {
-  return answered({ ...body, messages: { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] } });
+function ok(body: JsonObject): ProviderResponse {
+  return respondWith({ ...body, messages: { resultCode: "Ok", message: [{ code: "I00001", text: "Successful." }] } });
 }
 
 /** A list; absent if it has no rows. */
-function listed(key: string, rows: Json[]): ProviderAnswer {
+function listed(key: string, rows: Json[]): ProviderResponse {
   if (rows.length > 0) return ok({ totalNumInResultSet: rows.length, [key]: rows });
-  return answered({ messages: { resultCode: "Ok", message: [{ code: "I00004", text: "No records found." }] } });
+  return respondWith({ messages: { resultCode: "Ok", message: [{ code: "I00004", text: "No records found." }] } });
 }
 
-function message(code: string, text: string): ProviderAnswer {
-  return answered({ messages: { resultCode: "Error", message: [{ code, text }] } });
+function message(code: string, text: string): ProviderResponse {
+  return respondWith({ messages: { resultCode: "Error", message: [{ code, text }] } });
 }
 
-function approved(transId: string, more: JsonObject = {}): ProviderAnswer {
+function approved(transId: string, more: JsonObject = {}): ProviderResponse {
   const messages = [{ code: "1", description: "This transaction has been approved." }];
   return ok({ transactionResponse: { responseCode: "1", authCode: "HW617E", transId, ...more, messages } });
 }
 
-function refusal(responseCode: string, errorCode: string, errorText: string, transId = "0"): ProviderAnswer {
-  return answered({
+function refusal(responseCode: string, errorCode: string, errorText: string, transId = "0"): ProviderResponse {
+  return respondWith({
     transactionResponse: { responseCode, transId, errors: [{ errorCode, errorText }] },
     messages: { resultCode: "Error", message: [{ code: "E00027", text: "The transaction was unsuccessful." }] },
   });
 }
 
-function answered(body: JsonObject): ProviderAnswer {
+function respondWith(body: JsonObject): ProviderResponse {
   return { status: 200, body: BOM + JSON.stringify(body) };
 }

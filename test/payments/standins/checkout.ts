@@ -3,9 +3,9 @@ import type { JsonObject } from "../../../src/base/json.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { at, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
-import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
+import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
 
-/** Test cards with their issuers' answers. */
+/** Test cards with their issuers' responses. */
 const DECLINES: Readonly<Record<string, readonly [code: string, summary: string]>> = {
   "4544249167673670": ["20005", "Declined - Do Not Honour"],
   "4095254802642505": ["20051", "Insufficient Funds"],
@@ -46,7 +46,7 @@ interface Payment {
 
 /**
  * Checkout.com's payments on loopback: authorizes at once, accepts captures, voids and refunds. An idempotency key
- * stores successful answers only.
+ * stores successful responses only.
  */
 export class CheckoutStandIn implements AsyncDisposable {
   readonly ledger = new Ledger();
@@ -57,13 +57,13 @@ export class CheckoutStandIn implements AsyncDisposable {
   readonly channel = "pc_zs5fqhybzc2e3jmq3efvybybpq";
   #server: ProviderServer | undefined;
   readonly #payments = new Map<string, Payment>();
-  readonly #answers = new Map<string, ProviderAnswer>();
+  readonly #responses = new Map<string, ProviderResponse>();
   readonly #events: JsonObject[] = [];
   #serial = 0;
 
   static async start(): Promise<CheckoutStandIn> {
     const standIn = new CheckoutStandIn();
-    standIn.#server = await serveProvider((request) => standIn.#answer(request));
+    standIn.#server = await serveProvider((request) => standIn.#respond(request));
     return standIn;
   }
 
@@ -88,7 +88,7 @@ export class CheckoutStandIn implements AsyncDisposable {
 
   /** A day passes, and keys expire. */
   forgetKeys(): void {
-    this.#answers.clear();
+    this.#responses.clear();
   }
 
   takeWebhooks(): WebhookDelivery[] {
@@ -100,21 +100,21 @@ export class CheckoutStandIn implements AsyncDisposable {
     return { headers: { "cko-signature": createHmac("sha256", key).update(body).digest("hex") }, body };
   }
 
-  #answer(request: ProviderRequest): ProviderAnswer {
+  #respond(request: ProviderRequest): ProviderResponse {
     if (request.headers.authorization !== `Bearer ${this.secretKey}`) return { status: 401, body: "" };
     if (request.method === "GET") return this.#read(request);
     const key = request.headers["cko-idempotency-key"];
-    const earlier = key === undefined ? undefined : this.#answers.get(key);
+    const earlier = key === undefined ? undefined : this.#responses.get(key);
     if (earlier) return earlier;
-    const answer = this.#change(request);
-    if (key !== undefined && answer.status < 300) this.#answers.set(key, answer);
-    return answer;
+    const response = this.#change(request);
+    if (key !== undefined && response.status < 300) this.#responses.set(key, response);
+    return response;
   }
 
-  #read({ path, query }: ProviderRequest): ProviderAnswer {
+  #read({ path, query }: ProviderRequest): ProviderResponse {
     if (path === "/payments") {
       const found = [...this.#payments.values()].filter(({ reference }) => reference === query.get("reference"));
-      return answered(200, {
+      return respondWith(200, {
         limit: 10,
         skip: 0,
         total_count: found.length,
@@ -124,10 +124,10 @@ export class CheckoutStandIn implements AsyncDisposable {
     const [, id = "", part] = /^\/payments\/([^/]+)(\/actions)?$/.exec(path) ?? [];
     const payment = this.#payments.get(id);
     if (!payment) return { status: 404, body: "" };
-    return part ? { status: 200, body: JSON.stringify(payment.actions) } : answered(200, this.#show(payment));
+    return part ? { status: 200, body: JSON.stringify(payment.actions) } : respondWith(200, this.#show(payment));
   }
 
-  #change({ path, body: text }: ProviderRequest): ProviderAnswer {
+  #change({ path, body: text }: ProviderRequest): ProviderResponse {
     const body: JsonObject = JSON.parse(text);
     if (path === "/payments") return this.#pay(body);
     const [, id = "", step] = /^\/payments\/([^/]+)\/(captures|voids|refunds)$/.exec(path) ?? [];
@@ -140,7 +140,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return this.#refund(payment, amount, reference);
   }
 
-  #pay(body: JsonObject): ProviderAnswer {
+  #pay(body: JsonObject): ProviderResponse {
     const unknown = Object.keys(body).find((name) => !KNOWN.has(name));
     const number = textAt(body, "source", "number") ?? "";
     const month = at(body, "source", "expiry_month");
@@ -170,13 +170,13 @@ export class CheckoutStandIn implements AsyncDisposable {
     this.#payments.set(payment.id, payment);
     const external = textAt(body, "3ds", "cryptogram") !== undefined;
     if (number === CHALLENGED && at(body, "3ds", "enabled") === true && !external) {
-      return answered(202, this.#show(payment));
+      return respondWith(202, this.#show(payment));
     }
     const shown = payment.decline ? this.#refuse(payment, payment.decline) : this.#approve(payment);
-    return answered(201, shown);
+    return respondWith(201, shown);
   }
 
-  /** The immediate answer: a sale is only authorized at that time. */
+  /** The immediate response: a sale is only authorized at that time. */
   #approve(payment: Payment): JsonObject {
     payment.status = "Authorized";
     payment.actions.unshift(this.#action("Authorization", payment.amount, payment.reference));
@@ -198,7 +198,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return { ...this.#show(payment), response_code: code, response_summary: summary };
   }
 
-  #capture(payment: Payment, amount: number, reference: string): ProviderAnswer {
+  #capture(payment: Payment, amount: number, reference: string): ProviderResponse {
     if (payment.status !== "Authorized") return { status: 403, body: "" };
     if (amount > payment.amount) return invalid("capture_value_greater_than_authorized");
     if (this.declines.has("Capture"))
@@ -208,7 +208,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return this.#taken(payment, "capture", "Capture", "payment_captured", amount, reference);
   }
 
-  #void(payment: Payment, reference: string): ProviderAnswer {
+  #void(payment: Payment, reference: string): ProviderResponse {
     if (payment.status !== "Authorized") return { status: 403, body: "" };
     if (this.declines.has("Void"))
       return this.#declined(payment, "Void", "payment_void_declined", payment.amount, reference);
@@ -216,7 +216,7 @@ export class CheckoutStandIn implements AsyncDisposable {
     return this.#taken(payment, "void", "Void", "payment_voided", payment.amount, reference);
   }
 
-  #refund(payment: Payment, amount: number, reference: string): ProviderAnswer {
+  #refund(payment: Payment, amount: number, reference: string): ProviderResponse {
     if (payment.captured === 0) return { status: 403, body: "" };
     if (payment.refunded + amount > payment.captured) return invalid("refund_amount_exceeds_balance");
     payment.refunded += amount;
@@ -225,12 +225,12 @@ export class CheckoutStandIn implements AsyncDisposable {
   }
 
   /** Accepted all the same: the payment stays unchanged, and its actions show it. */
-  #declined(payment: Payment, type: string, event: string, amount: number, reference: string): ProviderAnswer {
+  #declined(payment: Payment, type: string, event: string, amount: number, reference: string): ProviderResponse {
     const refusal = { response_code: "20005", response_summary: "Declined - Do Not Honour" };
     const action = { ...this.#action(type, amount, reference), ...refusal };
     payment.actions.unshift(action);
     this.#sendWebhook(payment, event, amount, reference, action.id, refusal);
-    return answered(202, { action_id: action.id, reference });
+    return respondWith(202, { action_id: action.id, reference });
   }
 
   #taken(
@@ -240,12 +240,12 @@ export class CheckoutStandIn implements AsyncDisposable {
     event: string,
     amount: number,
     reference: string,
-  ): ProviderAnswer {
+  ): ProviderResponse {
     const action = this.#action(type, amount, reference);
     payment.actions.unshift(action);
     this.#record(payment, kind, amount);
     this.#sendWebhook(payment, event, amount, reference, action.id);
-    return answered(202, { action_id: action.id, reference });
+    return respondWith(202, { action_id: action.id, reference });
   }
 
   #action(type: string, amount: number, reference: string) {
@@ -329,10 +329,10 @@ export class CheckoutStandIn implements AsyncDisposable {
   }
 }
 
-function answered(status: number, body: JsonObject): ProviderAnswer {
+function respondWith(status: number, body: JsonObject): ProviderResponse {
   return { status, body: JSON.stringify(body) };
 }
 
-function invalid(code: string): ProviderAnswer {
-  return answered(422, { request_id: "0HL80RJLS76I7", error_type: "request_invalid", error_codes: [code] });
+function invalid(code: string): ProviderResponse {
+  return respondWith(422, { request_id: "0HL80RJLS76I7", error_type: "request_invalid", error_codes: [code] });
 }

@@ -12,7 +12,7 @@ export interface ProviderRequest {
   readonly body: string;
 }
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,23 +20,23 @@ export interface ProviderAnswer {
 
 /** The fault of one request, and whether the service has acted before it. */
 export interface ServiceFault {
-  /** `silence` holds the connection without a byte; `cut` closes it in the middle of the answer. */
-  readonly answer: "silence" | "reset" | "cut" | "garbage" | 500 | 429;
+  /** `silence` holds the connection without a byte; `cut` closes it in the middle of the response. */
+  readonly response: "silence" | "reset" | "cut" | "garbage" | 500 | 429;
   readonly acted: boolean;
 }
 
-/** Every way in which a service's answer can leave the outcome unknown, and its answer if nothing happened. */
+/** Every way in which a service's response can leave the outcome unknown, and its response if nothing happened. */
 export const SERVICE_FAULTS: readonly ServiceFault[] = [
-  { answer: "silence", acted: false },
-  { answer: "silence", acted: true },
-  { answer: "reset", acted: false },
-  { answer: "reset", acted: true },
-  { answer: "cut", acted: true },
-  { answer: "garbage", acted: false },
-  { answer: "garbage", acted: true },
-  { answer: 500, acted: false },
-  { answer: 500, acted: true },
-  { answer: 429, acted: false },
+  { response: "silence", acted: false },
+  { response: "silence", acted: true },
+  { response: "reset", acted: false },
+  { response: "reset", acted: true },
+  { response: "cut", acted: true },
+  { response: "garbage", acted: false },
+  { response: "garbage", acted: true },
+  { response: 500, acted: false },
+  { response: 500, acted: true },
+  { response: 429, acted: false },
 ];
 
 export interface ProviderServer extends AsyncDisposable {
@@ -48,7 +48,7 @@ export interface ProviderServer extends AsyncDisposable {
 }
 
 /** A payment service on loopback: real sockets, real bytes, with faults on demand. */
-export async function serveProvider(answer: (request: ProviderRequest) => ProviderAnswer): Promise<ProviderServer> {
+export async function serveProvider(respond: (request: ProviderRequest) => ProviderResponse): Promise<ProviderServer> {
   const requests: ProviderRequest[] = [];
   const planned: { matching: RegExp; fault: ServiceFault }[] = [];
   const open = new Set<Socket>();
@@ -57,8 +57,8 @@ export async function serveProvider(answer: (request: ProviderRequest) => Provid
       requests.push(request);
       const index = planned.findIndex(({ matching }) => matching.test(`${request.method} ${request.path}`));
       const fault = index < 0 ? undefined : planned.splice(index, 1)[0]?.fault;
-      if (fault === undefined) send(response, answer(request));
-      else misbehave(response, fault, fault.acted ? answer(request) : undefined);
+      if (fault === undefined) send(response, respond(request));
+      else misbehave(response, fault, fault.acted ? respond(request) : undefined);
     });
   });
   server.on("connection", (socket) => {
@@ -96,12 +96,16 @@ async function readRequest(incoming: IncomingMessage): Promise<ProviderRequest> 
   };
 }
 
-function send(response: ServerResponse, { status, body, headers = {} }: ProviderAnswer): void {
+function send(response: ServerResponse, { status, body, headers = {} }: ProviderResponse): void {
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(body);
 }
 
-function misbehave(response: ServerResponse, { answer }: ServiceFault, true_: ProviderAnswer | undefined): void {
-  switch (answer) {
+function misbehave(
+  response: ServerResponse,
+  { response: kind }: ServiceFault,
+  true_: ProviderResponse | undefined,
+): void {
+  switch (kind) {
     case "silence":
       return;
     case "reset":
@@ -117,6 +121,6 @@ function misbehave(response: ServerResponse, { answer }: ServiceFault, true_: Pr
       send(response, { status: 200, body: "<html>Bad gateway</html>", headers: { "content-type": "text/html" } });
       return;
     default:
-      send(response, { status: answer, body: "" });
+      send(response, { status: kind, body: "" });
   }
 }

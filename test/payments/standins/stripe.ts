@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../../src/base/json.js";
 import type { WebhookDelivery } from "../../../src/payments/webhook.js";
 import { readForm, textAt } from "./form.js";
 import { Ledger, type Movement } from "./ledger.js";
-import { type ProviderAnswer, type ProviderRequest, type ProviderServer, serveProvider } from "./provider-server.js";
+import { type ProviderRequest, type ProviderResponse, type ProviderServer, serveProvider } from "./provider-server.js";
 
 type Named<T> = Extract<keyof T, string>;
 type CardOptions = Stripe.PaymentIntentCreateParams.PaymentMethodOptions.Card;
@@ -53,7 +53,7 @@ const REFUND: readonly Named<Stripe.RefundCreateParams>[] = [
   "reason",
 ];
 
-/** Stripe's published test cards and what their issuers answer. */
+/** Stripe's published test cards and what their issuers decide. */
 const DECLINES: Readonly<Record<string, { code: string; decline_code?: string; network_decline_code?: string }>> = {
   "4000000000000002": { code: "card_declined", decline_code: "generic_decline", network_decline_code: "05" },
   "4000000000009995": { code: "card_declined", decline_code: "insufficient_funds", network_decline_code: "51" },
@@ -89,7 +89,7 @@ interface Intent {
 }
 
 /**
- * Stripe's payment intents on loopback. An idempotency key replays the first answer for 24 hours, whatever it was; the
+ * Stripe's payment intents on loopback. An idempotency key replays the first response for 24 hours, whatever it was; the
  * same key with other parameters, or on another path, is an error.
  */
 export class StripeStandIn implements AsyncDisposable {
@@ -111,12 +111,12 @@ export class StripeStandIn implements AsyncDisposable {
   readonly #refunds: JsonObject[] = [];
   readonly #events: JsonObject[] = [];
   readonly #intents = new Map<string, Intent>();
-  readonly #answers = new Map<string, { fingerprint: string; answer: ProviderAnswer }>();
+  readonly #responses = new Map<string, { fingerprint: string; response: ProviderResponse }>();
   #serial = 0;
 
   static async start(): Promise<StripeStandIn> {
     const standIn = new StripeStandIn();
-    standIn.#server = await serveProvider((request) => standIn.#answer(request));
+    standIn.#server = await serveProvider((request) => standIn.#respond(request));
     return standIn;
   }
 
@@ -143,7 +143,7 @@ export class StripeStandIn implements AsyncDisposable {
 
   /** A day passes, and keys expire. */
   forgetKeys(): void {
-    this.#answers.clear();
+    this.#responses.clear();
   }
 
   /** The payment with this reference. */
@@ -175,7 +175,7 @@ export class StripeStandIn implements AsyncDisposable {
     });
   }
 
-  #answer(request: ProviderRequest): ProviderAnswer {
+  #respond(request: ProviderRequest): ProviderResponse {
     const key = request.headers.authorization?.replace(/^Bearer /, "");
     if (key !== this.secretKey && key !== this.restrictedKey) {
       return refuse(401, { type: "invalid_request_error", message: "Invalid API Key provided: sk_test_****" });
@@ -190,21 +190,21 @@ export class StripeStandIn implements AsyncDisposable {
     return this.#once(request, () => this.#change(request));
   }
 
-  #once(request: ProviderRequest, change: () => ProviderAnswer): ProviderAnswer {
+  #once(request: ProviderRequest, change: () => ProviderResponse): ProviderResponse {
     const key = request.headers["idempotency-key"];
     if (key === undefined) return change();
     const fingerprint = `${request.path}\n${request.body}`;
-    const earlier = this.#answers.get(key);
+    const earlier = this.#responses.get(key);
     if (earlier && earlier.fingerprint !== fingerprint) {
       return refuse(400, { type: "idempotency_error", message: "Keys may only be used with the same parameters." });
     }
-    if (earlier) return { ...earlier.answer, headers: { "idempotent-replayed": "true" } };
-    const answer = change();
-    this.#answers.set(key, { fingerprint, answer });
-    return answer;
+    if (earlier) return { ...earlier.response, headers: { "idempotent-replayed": "true" } };
+    const response = change();
+    this.#responses.set(key, { fingerprint, response });
+    return response;
   }
 
-  #read({ path, query }: ProviderRequest): ProviderAnswer {
+  #read({ path, query }: ProviderRequest): ProviderResponse {
     if (path === "/v1/payment_intents/search") {
       const [, wanted] = /^metadata\['reconciliation_id'\]:'([^']+)'$/.exec(query.get("query") ?? "") ?? [];
       const found = [...this.#intents.values()].filter(({ reference }) => this.indexed && reference === wanted);
@@ -229,7 +229,7 @@ export class StripeStandIn implements AsyncDisposable {
     return refuse(404, { type: "invalid_request_error", code: "resource_missing", message: "No such payment_intent" });
   }
 
-  #change(request: ProviderRequest): ProviderAnswer {
+  #change(request: ProviderRequest): ProviderResponse {
     const form = readForm(request.body);
     if (request.path === "/v1/payment_intents") return this.#create(form);
     if (request.path === "/v1/refunds") return this.#refund(form);
@@ -239,7 +239,7 @@ export class StripeStandIn implements AsyncDisposable {
     return step === "capture" ? this.#capture(intent, form) : this.#cancel(intent, form);
   }
 
-  #create(form: JsonObject): ProviderAnswer {
+  #create(form: JsonObject): ProviderResponse {
     const unknown =
       unknownKey(form, CREATE) ??
       unknownKey(form.payment_method_options, ["card"]) ??
@@ -319,7 +319,7 @@ export class StripeStandIn implements AsyncDisposable {
     };
   }
 
-  #capture(intent: Intent, form: JsonObject): ProviderAnswer {
+  #capture(intent: Intent, form: JsonObject): ProviderResponse {
     const unknown = unknownKey(form, CAPTURE);
     if (unknown !== undefined) return unknownParameter(unknown);
     if (intent.status !== "requires_capture") return refuse(400, unexpectedState(this.#show(intent, false)));
@@ -344,7 +344,7 @@ export class StripeStandIn implements AsyncDisposable {
     this.#list(intent, amount, {}, "requested_by_customer");
   }
 
-  #cancel(intent: Intent, form: JsonObject): ProviderAnswer {
+  #cancel(intent: Intent, form: JsonObject): ProviderResponse {
     const unknown = unknownKey(form, CANCEL);
     if (unknown !== undefined) return unknownParameter(unknown);
     if (intent.status === "succeeded" || intent.status === "canceled") {
@@ -360,7 +360,7 @@ export class StripeStandIn implements AsyncDisposable {
     return ok(this.#show(intent, expands(form)));
   }
 
-  #refund(form: JsonObject): ProviderAnswer {
+  #refund(form: JsonObject): ProviderResponse {
     const unknown = unknownKey(form, REFUND);
     if (unknown !== undefined) return unknownParameter(unknown);
     const intent = this.#intents.get(textAt(form, "payment_intent") ?? "");
@@ -491,15 +491,15 @@ function unknownKey(value: Json | undefined, known: readonly string[]): string |
   return object && Object.keys(object).find((key) => !known.includes(key));
 }
 
-function ok(body: JsonObject): ProviderAnswer {
+function ok(body: JsonObject): ProviderResponse {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-function refuse(status: number, error: JsonObject): ProviderAnswer {
+function refuse(status: number, error: JsonObject): ProviderResponse {
   return { status, body: JSON.stringify({ error }) };
 }
 
-function unknownParameter(name: string): ProviderAnswer {
+function unknownParameter(name: string): ProviderResponse {
   return refuse(400, {
     type: "invalid_request_error",
     code: "parameter_unknown",

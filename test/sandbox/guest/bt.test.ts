@@ -7,11 +7,11 @@ const opened = openSandbox({ threads: 2 });
 afterAll(() => opened[Symbol.asyncDispose]());
 
 /** Runs one call of bt: the request that the host got, and the result of the code. */
-async function call(expression: string, answer: Json = null): Promise<{ asked: [BtMethod, Json][]; got: Json }> {
+async function call(expression: string, response: Json = null): Promise<{ asked: [BtMethod, Json][]; got: Json }> {
   const asked: [BtMethod, Json][] = [];
   const bt = async (method: BtMethod, args: Json) => {
     asked.push([method, args]);
-    return answer;
+    return response;
   };
   const got = await opened.value(exporting(`async ({ bt }) => ${expression}`), { hosts: { bt } });
   return { asked, got };
@@ -39,7 +39,7 @@ const guestToken = {
 };
 
 describe("req.bt", () => {
-  test("tokenize and detokenize pass the payload and the answer unchanged", async () => {
+  test("tokenize and detokenize pass the payload and the response unchanged", async () => {
     const payload = { first_name: "A", lastName: { type: "card", data: { number: "4242" } } };
     expect(
       await call(`bt.tokenize(${JSON.stringify(payload)})`, { first_name: "id", lastName: { some_id: 1 } }),
@@ -98,7 +98,7 @@ describe("req.bt", () => {
     expect((await call("bt.tokens.list()", page)).asked).toEqual([["tokens.list", {}]]);
   });
 
-  test("concurrent calls get their own answers", async () => {
+  test("concurrent calls get their own responses", async () => {
     const bt = async (_method: BtMethod, args: Json) => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
       return args;

@@ -19,15 +19,15 @@ const json = {
   body: { text: '{"a":[1]}' },
 } satisfies HostFetchResponse;
 
-/** Runs code against answers of a host, the last of which repeats: the requests, and the result of the code. */
+/** Runs code against responses of a host, the last of which repeats: the requests, and the result of the code. */
 async function exchange(
   expression: string,
-  ...answers: readonly HostFetchResponse[]
+  ...responses: readonly HostFetchResponse[]
 ): Promise<{ asked: HostFetchRequest[]; got: Json }> {
   const asked: HostFetchRequest[] = [];
   const fetch = async (request: HostFetchRequest) => {
     asked.push(request);
-    return answers[Math.min(asked.length, answers.length) - 1] ?? json;
+    return responses[Math.min(asked.length, responses.length) - 1] ?? json;
   };
   const got = await opened.value(exporting(`async () => ${expression}`), { hosts: { fetch } });
   return { asked, got };
@@ -91,7 +91,7 @@ describe.each([
     expect(headersOf(asked[1])["content-type"]).toBeUndefined();
   });
 
-  test("an answer of 404 is not an error", async () => {
+  test("a response of 404 is not an error", async () => {
     const { got } = await exchange(
       `(async () => { const r = await ${fetch}('https://e.com'); return [r.ok, r.status]; })()`,
       { ...json, status: 404 },
@@ -241,7 +241,7 @@ describe("axios", () => {
     expect(asked[0]?.timeoutMs).toBe(1_000);
   });
 
-  test("an answer other than 2xx is an error that contains it", async () => {
+  test("a response other than 2xx is an error that contains it", async () => {
     const { got } = await exchange(
       "(async () => { const axios = require('axios'); try { await axios.get('https://e.com'); } catch (e) { return [axios.isAxiosError(e), e.isAxiosError, e.name, e.code, e.message, e.response.status, e.response.data, e.toJSON().status]; } })()",
       { ...json, status: 422, body: { text: '{"why":"because"}' } },
@@ -258,7 +258,7 @@ describe("axios", () => {
     ]);
   });
 
-  test("a missing answer is an error without one", async () => {
+  test("a missing response is an error without one", async () => {
     const failing = async () => {
       throw new HostFailure("ENOTFOUND", "the destination's name was not found");
     };

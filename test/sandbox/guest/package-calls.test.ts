@@ -18,11 +18,11 @@ const xml = (text: string): HostFetchResponse => ({
   body: { text },
 });
 
-async function call(expression: string, answer: HostFetchResponse = json({})) {
+async function call(expression: string, response: HostFetchResponse = json({})) {
   const asked: HostFetchRequest[] = [];
   const fetch = async (request: HostFetchRequest) => {
     asked.push(request);
-    return answer;
+    return response;
   };
   const code = exporting(`async () => (${expression})`);
   const value = await opened.value(code, { hosts: { fetch }, key: { functionId: expression } });

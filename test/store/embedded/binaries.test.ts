@@ -41,15 +41,15 @@ function listedLinks(packageDir: string): { source: string; target: string }[] {
 }
 
 /** A directory with programs that only answer --version, or cannot even be started. */
-function fakePrograms(directory: string, firstLine: string, answer: string): string {
+function fakePrograms(directory: string, firstLine: string, output: string): string {
   mkdirSync(directory, { recursive: true });
   for (const name of ["postgres", "initdb"]) {
-    writeFileSync(join(directory, name), `${firstLine}\n${answer}\n`, { mode: 0o755 });
+    writeFileSync(join(directory, name), `${firstLine}\n${output}\n`, { mode: 0o755 });
   }
   return directory;
 }
 
-const answering = (directory: string, version: string): string =>
+const printing = (directory: string, version: string): string =>
   fakePrograms(directory, "#!/bin/sh", `echo "postgres (PostgreSQL) ${version}"`);
 
 function fakePackage(make: (bin: string) => void): string {
@@ -163,14 +163,14 @@ describe("the package's PostgreSQL", () => {
 describe("the choice of PostgreSQL", () => {
   const systemWith = (...versions: string[]): string[] => {
     const system = scratch();
-    return versions.map((version) => answering(join(system, version, "bin"), version));
+    return versions.map((version) => printing(join(system, version, "bin"), version));
   };
   const location = (existing: readonly string[] = []) => {
     const dataDir = scratch();
     for (const name of existing) mkdirSync(join(dataDir, name));
     return { dataDir, account, notice: undefined };
   };
-  const eighteen = (): string => fakePackage((bin) => void answering(bin, "18.9"));
+  const eighteen = (): string => fakePackage((bin) => void printing(bin, "18.9"));
 
   it.each([
     { package: true, system: ["17.2", "15.1"], existing: [], major: 18 },

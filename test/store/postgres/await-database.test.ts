@@ -36,7 +36,7 @@ describe("a database that is starting up", () => {
     const before = proxy.opened;
     await expect(awaitDatabase(proxy.address, "DATABASE_URL")).rejects.toMatchObject({
       name: "DatabaseSetupError",
-      message: "The database that DATABASE_URL names does not answer (57P03).",
+      message: "The database that DATABASE_URL names does not respond (57P03).",
     });
     expect(proxy.opened).toBe(before + 1);
     proxy.comeBack();

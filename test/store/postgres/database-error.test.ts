@@ -26,7 +26,7 @@ describe("an error that does not come from PostgreSQL", () => {
     ["no way leads there", failed({ code: "ENETUNREACH", syscall: "write" })],
     ["no descriptor is left", failed({ code: "EMFILE", syscall: "connect" })],
     ["the name service fails", failed({ code: "EAI_FAIL", syscall: "getaddrinfo" })],
-    ["no address of a name answers", Object.assign(new AggregateError([]), { code: "ENETUNREACH" })],
+    ["no address of a name responds", Object.assign(new AggregateError([]), { code: "ENETUNREACH" })],
     ["a record of TLS is broken", failed({ code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC" })],
     ["the certificate has another name", failed({ code: "ERR_TLS_CERT_ALTNAME_INVALID" })],
     ["the certificate is too old", failed({ code: "CERT_HAS_EXPIRED" })],
@@ -38,7 +38,7 @@ describe("an error that does not come from PostgreSQL", () => {
 
   it.each([
     ["the client cannot make a statement", failed({ code: "UNDEFINED_VALUE" })],
-    ["an answer cannot be read", new RangeError("too large")],
+    ["a result cannot be read", new RangeError("too large")],
     ["the thrown value is not an error", "thrown"],
   ])("is not a connection error if %s", (_, error) => {
     expect(classifyFailure(error)).toBe("other");
@@ -88,7 +88,7 @@ describe("an unreadable result", () => {
     const tooMuch = defineStatement<string, number, { readonly n: number }>({
       ...{ table: "due", kind: "read", sortKey: (value) => value },
       queries: (sql, _tenantId, [value = ""]) => [sql`select 9007199254740993::bigint as n where ${value} <> ''`],
-      answers: ([rows = []]) => rows.map(({ n }) => n),
+      outputs: ([rows = []]) => rows.map(({ n }) => n),
     });
     const [outcome] = await together(fixture, [(tx) => tx.query(tooMuch, "4242")]);
     expect(outcome).toMatchObject({ status: "rejected", reason: { name: "Fault", code: "internal" } });

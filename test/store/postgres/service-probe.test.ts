@@ -47,7 +47,7 @@ describe("the probe behind readiness", () => {
       "alter policy of_tenant on due using (false)",
       "alter policy of_tenant on due using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)",
     ],
-  ])("accepts a database that answers, and fails %s", async (_what, change, back) => {
+  ])("accepts a database that responds, and fails %s", async (_what, change, back) => {
     expect(await probeAfter(change, back)).toEqual({ ...WELL, failing: 1 });
     expect(await probeService(sql)).toEqual(WELL);
   });

@@ -99,7 +99,7 @@ export function together<T>(
   return Promise.allSettled(works.map((work) => batcher.run(tenantId, guard, work)));
 }
 
-/** Queries besides transactions: which engine answers, and what is done before a commit is looked up. */
+/** Queries besides transactions: which engine responds, and what is done before a commit is looked up. */
 const BESIDES = /current_setting\('citus\.version'|pg_terminate_backend/;
 
 /**

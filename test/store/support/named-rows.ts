@@ -23,7 +23,7 @@ export const insertIfFree = boundQuery<string, boolean, string>({
   parameters: COAT,
   sortKey: (name) => name,
   row: (column) => column.text(),
-  answers(rows, names) {
+  outputs(rows, names) {
     const inserted = new Set(rows.flat());
     return names.map((name) => inserted.delete(name));
   },
@@ -37,7 +37,7 @@ export const namedRowExists = boundQuery<string, boolean, string>({
   parameters: { name: text((name: string) => name) },
   sortKey: (name) => name,
   row: (column) => column.text(),
-  answers(rows, names) {
+  outputs(rows, names) {
     const seen = new Set(rows.flat());
     return names.map((name) => seen.has(name));
   },

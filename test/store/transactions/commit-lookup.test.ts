@@ -46,12 +46,12 @@ it.each([
   ["rollback", false, 0],
 ] as const)("a look-up waits for a transaction that may still end by %s", async (how, isStored, rows) => {
   const { commit, end, drop } = await onItsWay();
-  let isAnswered = false;
+  let hasResult = false;
   const looking = commitLookupIn(database.address)(commit).finally(() => {
-    isAnswered = true;
+    hasResult = true;
   });
   await waitsForALock();
-  expect(isAnswered).toBe(false);
+  expect(hasResult).toBe(false);
   await end(how);
   expect(await looking).toBe(isStored);
   expect(await logRows(commit)).toBe(rows);

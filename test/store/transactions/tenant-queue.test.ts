@@ -214,7 +214,7 @@ describe("a queue", () => {
   it("is not forgotten with its last request after it rejected a tenant", async () => {
     await using fixture = await openFixture(database, { connections: 2 });
     await fixture.insert("warm");
-    const isRefused = () => fixture.batcher.refusalOf(fixture.tenantId) !== undefined;
+    const isRefused = () => fixture.batcher.overloadFault(fixture.tenantId) !== undefined;
     const flooded = async (prefix: string, milliseconds: number) => {
       await using _blocked = await blockInserts();
       const requests = Promise.allSettled(Array.from({ length: 300 }, (_, n) => fixture.insert(`${prefix} ${n}`)));
@@ -241,7 +241,7 @@ describe("a queue", () => {
     });
     const other = await fixture.newTenant();
     await fixture.insert("warm");
-    const cut = fixture.proxy.set({ at: "answer", statement: /^commit/, does: "cut" });
+    const cut = fixture.proxy.set({ at: "result", statement: /^commit/, does: "cut" });
     const unsettled = fixture.insert("unsettled");
     await cut;
     // Queues are checked four times a second: by then this tenant's first one is gone.
@@ -283,7 +283,7 @@ describe("a database that hangs", () => {
   it("at the commit leaves no doubt about the outcome", async () => {
     await using fixture = await openFixture(database, { connections: 1, timeoutMs: 500 });
     await fixture.insert("warm");
-    void fixture.proxy.set({ at: "answer", statement: /^commit/, does: "hang" });
+    void fixture.proxy.set({ at: "result", statement: /^commit/, does: "hang" });
     await fixture.insert("committed");
     void fixture.proxy.set({ at: "before", statement: /^commit/, does: "hang" });
     await fixture.insert("not committed at first");
@@ -291,7 +291,7 @@ describe("a database that hangs", () => {
     expect(await fixture.logs()).toBe(3);
   });
 
-  it("permanently fails all requests with a 503 in the end, and serves again when it answers", async () => {
+  it("permanently fails all requests with a 503 in the end, and serves again when it responds", async () => {
     await using fixture = await openFixture(database, {
       connections: 2,
       timeoutMs: 400,

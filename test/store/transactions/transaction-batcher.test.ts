@@ -192,10 +192,10 @@ describe("a failing request in a batch", () => {
 });
 
 describe("an output that cannot be read once the transaction is committed", () => {
-  const statement = (row: (columns: Columns) => number, answers: (rows: readonly (readonly number[])[]) => number[]) =>
+  const statement = (row: (columns: Columns) => number, outputs: (rows: readonly (readonly number[])[]) => number[]) =>
     boundQuery<number, number, number>({
       ...{ table: "due", kind: "read", sql: "select null::int where :n > 0", sortKey: () => "" },
-      ...{ parameters: { n: bigint((n) => n) }, row, answers },
+      ...{ parameters: { n: bigint((n) => n) }, row, outputs },
     });
   const unreadable: [string, Statement<number, number>][] = [
     [

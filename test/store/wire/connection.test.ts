@@ -233,8 +233,8 @@ describe("a connection that is lost", () => {
   it.each([
     ["before its first statement arrives", { at: "before", statement: /^begin/, does: "cut" }],
     ["before its commit arrives", { at: "before", statement: /^commit/, does: "cut" }],
-    ["before its first answer", { at: "answer", statement: /^begin/, does: "cut" }],
-    ["before the answer to its commit", { at: "answer", statement: /^commit/, does: "cut" }],
+    ["before its first result", { at: "result", statement: /^begin/, does: "cut" }],
+    ["before the result to its commit", { at: "result", statement: /^commit/, does: "cut" }],
     ["on our side alone", { at: "before", statement: /^commit/, does: "orphan" }],
   ] as const)("%s reports that all of it may have run", async (_, trap) => {
     await using scene = await proxied();

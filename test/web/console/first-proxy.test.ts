@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
-import { answer, startDestination } from "../../e2e/proxy/support/destination.js";
+import { httpResponse, startDestination } from "../../e2e/proxy/support/destination.js";
 import { launchBrowser } from "../../support/browser.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
 import { operatorLink } from "../../support/test-browser.js";
@@ -26,7 +26,7 @@ async function picture(page: Page, name: string): Promise<void> {
 }
 
 it("a person who begins at the start page makes a proxy that sends the value of a token, by what the pages say", async () => {
-  await using destination = await startDestination(answer("200 OK", ["Content-Type: application/json"], "{}"));
+  await using destination = await startDestination(httpResponse("200 OK", ["Content-Type: application/json"], "{}"));
   await using console = await openBrowser(browser, { expected: /status of 40[0-9]/, origin: url });
   const { page } = console;
   const devTools = await console.context.newCDPSession(page);

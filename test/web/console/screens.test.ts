@@ -327,11 +327,11 @@ describe("a call that fails", () => {
   it.each([
     ["503", "The vault does not respond.", { status: 503, body: "" }],
     ["no connection", "The vault does not respond.", undefined],
-  ])("with %s shows an error with a retry that works", async (_name, text, answer) => {
+  ])("with %s shows an error with a retry that works", async (_name, text, response) => {
     await using console = await open("OWNER", { expected: /Failed to load resource/ });
     const { page } = console;
     const pattern = `${inject("serverUrl")}/cloakroom.v1.TenantService/GetUsageReport`;
-    await page.route(pattern, (route) => (answer ? route.fulfill(answer) : route.abort()));
+    await page.route(pattern, (route) => (response ? route.fulfill(response) : route.abort()));
     await console.go("/usage");
     await page.getByText(text).waitFor();
     await console.expectAccessible();

@@ -28,7 +28,7 @@ function detail<D extends DescMessage>(schema: D, init: MessageInitShape<D>) {
 }
 
 /** Answers lists of proxies as a vault in trouble does. */
-async function answerWith(page: Page, status: number, code: string, reason: string, seconds: bigint): Promise<void> {
+async function respondWith(page: Page, status: number, code: string, reason: string, seconds: bigint): Promise<void> {
   const details = [
     detail(ErrorInfoSchema, { reason, domain: "cloakroom", metadata: { trace_id: "trace-17" } }),
     detail(RetryInfoSchema, { retryDelay: { seconds } }),
@@ -41,7 +41,7 @@ describe("a vault in trouble", () => {
   it("says when to try again if it limits a person, and a retry works", async () => {
     await using console = await open();
     const { page } = console;
-    await answerWith(page, 429, "resource_exhausted", "rate_limited", 2n);
+    await respondWith(page, 429, "resource_exhausted", "rate_limited", 2n);
     await console.go("/proxies");
     await page.getByText("Too much at once.").waitFor();
     await page.getByText("trace-17").waitFor();

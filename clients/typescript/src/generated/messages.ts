@@ -487,7 +487,7 @@ export interface InvokeProxyInput {
 export interface InvokeProxyResponse {
   /** The HTTP status of the response. */
   readonly status: number;
-  /** The destination's own status, if it answered. */
+  /** The destination's own status, if it responded. */
   readonly destinationStatus?: number | undefined;
   readonly headers: readonly HttpHeader[];
   readonly body?: HttpBody | undefined;

@@ -37,7 +37,7 @@ export function encodeMessage(method: string, message: EncodedObject, headBytes:
 }
 
 /**
- * Reads an answer as JSON of protobuf, with times as Dates. Fields that a newer server has are left out.
+ * Reads a response as JSON of protobuf, with times as Dates. Fields that a newer server has are left out.
  * @throws {AttemptError} for bytes that do not hold such a message.
  */
 export function decodeMessage(method: string, bytes: Uint8Array): unknown {

@@ -1,9 +1,9 @@
-import { foreignAnswer, refusal } from "../answer-errors.js";
 import { ConnectTransport, lost, parse, readError } from "../connect-transport.js";
 import { Envelopes } from "../envelopes.js";
 import { AttemptError, closedClient } from "../errors.js";
+import { foreignResponse, refusal } from "../response-errors.js";
 import { isFields } from "../shape.js";
-import { type Attempt, type AttemptAnswer, PACKAGE } from "../transport.js";
+import { type Attempt, type AttemptResponse, PACKAGE } from "../transport.js";
 import type { ClosableTransport } from "./closable-calls.js";
 import { checkHeaderNames } from "./header-names.js";
 
@@ -25,7 +25,7 @@ export class StreamingConnectTransport extends ConnectTransport implements Closa
     this.#fetch = fetcher;
   }
 
-  override async send(attempt: Attempt): Promise<AttemptAnswer> {
+  override async send(attempt: Attempt): Promise<AttemptResponse> {
     if (this.#isClosed) throw closedClient();
     checkHeaderNames(attempt.headers);
     const controller = new AbortController();
@@ -53,7 +53,7 @@ export class StreamingConnectTransport extends ConnectTransport implements Closa
       const received = Object.fromEntries(response.headers);
       const type = received["content-type"] ?? "";
       if (!response.ok || !type.startsWith("application/connect+json") || !response.body) {
-        throw foreignAnswer(response.status, type, received);
+        throw foreignResponse(response.status, type, received);
       }
       yield* messagesIn(response.body, received);
     } catch (error) {

@@ -31,7 +31,7 @@ const NOTHING_IN_COMMON = new Set(
 const REFUSED_CERTIFICATE = /^(?!ERR_).*CERT|^UNABLE_TO|^ERR_TLS_CERT/;
 
 /**
- * Whether a connection that gave no answer failed in its handshake: nothing was sent, and another attempt would fail as
+ * Whether a connection that gave no response failed in its handshake: nothing was sent, and another attempt would fail as
  * well. Other codes do not tell: a record may be damaged, and an alert of TLS 1.3 such as the demand for a certificate may
  * come, after the request was sent.
  */
@@ -62,7 +62,7 @@ export function connectFailure(error: unknown, baseUrl: URL, trust = "Name its a
   }
   const tls = baseUrl.protocol === "http:" ? " Begin baseUrl with https:// if the server has TLS." : "";
   if (code.startsWith("ERR_HTTP2") || code === NO_HTTP2) {
-    return failed(`${baseUrl.origin} answers, but not over HTTP/2. ${BEHIND_PROXY}${tls}`, true);
+    return failed(`${baseUrl.origin} responds, but not over HTTP/2. ${BEHIND_PROXY}${tls}`, true);
   }
   if (CLOSED.test(code)) return failed(`${baseUrl.origin} closed the connection (${code}).${tls}`, false);
   return failed(`The server at ${baseUrl.origin} could not be reached (${code || "no reason is known"}).`, false);
@@ -71,9 +71,9 @@ export function connectFailure(error: unknown, baseUrl: URL, trust = "Name its a
 /** Error code of a TLS connection on which the server did not choose HTTP/2. */
 export const NO_HTTP2 = "NO_HTTP2";
 
-/** The failure of a call whose stream or connection ended before its answer. */
+/** The failure of a call whose stream or connection ended before its response. */
 export function lostCall(cause: unknown, didNotRun: boolean): AttemptError {
   const code = codeOf(cause);
-  const message = `The connection was lost before the answer came${code ? ` (${code})` : ""}.`;
+  const message = `The connection was lost before the response came${code ? ` (${code})` : ""}.`;
   return new AttemptError({ code: "connection_failed", message, didNotRun, cause });
 }

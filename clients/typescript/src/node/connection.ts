@@ -6,7 +6,7 @@ import { KeepAlive, PING_INTERVAL_MS } from "./keep-alive.js";
 
 /** Limit for a server that accepts connections and sends nothing. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Answers up to this size need no round trip for flow control. A list of 100 tokens fits. */
+/** Responses up to this size need no round trip for flow control. A list of 100 tokens fits. */
 const WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * WINDOW_BYTES;
 
@@ -76,7 +76,7 @@ export class Connection {
         reject(connectFailure(error, this.#baseUrl));
       };
       const timer = setTimeout(
-        () => fail(Object.assign(new Error("no answer"), { code: "ETIMEDOUT" })),
+        () => fail(Object.assign(new Error("no response"), { code: "ETIMEDOUT" })),
         CONNECT_TIMEOUT_MS,
       );
       // An HTTP/2 server sends its settings first. No call is sent before they arrive, so a failure until then has certainly
@@ -123,7 +123,7 @@ export class Connection {
 function sessionOptions({ ca, cert, key, serverName }: TlsOptions): SecureClientSessionOptions {
   return {
     settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
-    // In megabytes; the default of 10 refuses calls while a hundred answers are large.
+    // In megabytes; the default of 10 refuses calls while a hundred responses are large.
     maxSessionMemory: 1_000,
     ...(ca === undefined ? {} : { ca: typeof ca === "string" ? ca : [...ca] }),
     ...(cert === undefined ? {} : { cert }),

@@ -1,8 +1,8 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
-import { refusal } from "../answer-errors.js";
 import type { AttemptError } from "../errors.js";
 import { BadRequestSchema, ErrorInfoSchema } from "../proto/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../proto/google/rpc/status_pb.js";
+import { refusal } from "../response-errors.js";
 
 /** One byte of flags and four of length before each message. */
 export const PREFIX_BYTES = 5;

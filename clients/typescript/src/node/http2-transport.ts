@@ -1,9 +1,9 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
-import { foreignAnswer } from "../answer-errors.js";
 import { Envelopes } from "../envelopes.js";
 import { AttemptError, closedClient, invalidInput } from "../errors.js";
 import type { TlsOptions } from "../options.js";
-import { type Attempt, type AttemptAnswer, PACKAGE } from "../transport.js";
+import { foreignResponse } from "../response-errors.js";
+import { type Attempt, type AttemptResponse, PACKAGE } from "../transport.js";
 import type { ClosableTransport } from "./closable-calls.js";
 import { decodeMessage, encodeMessage } from "./codecs.js";
 import { Connection } from "./connection.js";
@@ -36,7 +36,7 @@ export class Http2Transport implements ClosableTransport {
     this.#userAgent = userAgent;
   }
 
-  async send(attempt: Attempt): Promise<AttemptAnswer> {
+  async send(attempt: Attempt): Promise<AttemptResponse> {
     checkHeaderNames(attempt.headers);
     const body = frame(encodeMessage(attempt.method, attempt.message, PREFIX_BYTES));
     if (attempt.end.ended) throw ended();
@@ -121,7 +121,7 @@ export class Http2Transport implements ClosableTransport {
     return sent;
   }
 
-  #receive(stream: ClientHttp2Stream, attempt: Attempt): Promise<AttemptAnswer> {
+  #receive(stream: ClientHttp2Stream, attempt: Attempt): Promise<AttemptResponse> {
     return new Promise((resolve, reject) => {
       const sentAt = performance.now();
       const chunks: Buffer[] = [];
@@ -196,7 +196,7 @@ function read(
   throwUnlessGood(stream, headers, failure);
   const [only] = chunks;
   const message = messageIn(only && chunks.length === 1 ? only : Buffer.concat(chunks));
-  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server answered without a message." });
+  if (!message) throw new AttemptError({ code: "bad_answer", message: "The server responded without a message." });
   return decodeMessage(method, message);
 }
 
@@ -206,8 +206,8 @@ function throwUnlessGood(stream: ClientHttp2Stream, headers: Readonly<Record<str
   if (httpStatus === undefined)
     throw lostCall(failure, stream.rstCode === NGHTTP2_REFUSED_STREAM || codeOf(failure) === GOAWAY);
   if (httpStatus !== "200" || !type.startsWith("application/grpc"))
-    throw foreignAnswer(Number(httpStatus), type, headers);
-  // A received status counts, however the stream ended. An answer whose status a proxy lost is not a success.
+    throw foreignResponse(Number(httpStatus), type, headers);
+  // A received status counts, however the stream ended. A response whose status a proxy lost is not a success.
   if (status === undefined) throw lostCall(failure, false);
   const refused = statusError(status, headers);
   if (refused) throw refused;

@@ -55,7 +55,7 @@ function fieldsOf(schema: DescMessage): FieldReaders {
   return fields;
 }
 
-/** Undefined for a kind of field that no answer has. */
+/** Undefined for a kind of field that no response has. */
 function fieldReader(field: DescField): FieldReader | undefined {
   const { jsonName } = field;
   const value = valueReader(field);

@@ -20,13 +20,13 @@ const call = {
 const BINARY: UnaryWire = {
   ...call,
   read: (type, body) => readBinaryMessage(type, body),
-  answer: (response, type, message) => send(response, 200, "application/proto", toBinary(type, message)),
+  respond: (response, type, message) => send(response, 200, "application/proto", toBinary(type, message)),
 };
 
 const JSON_TEXT: UnaryWire = {
   ...call,
   read: readJsonMessage,
-  async answer(response, type, message) {
+  async respond(response, type, message) {
     const text = toJsonString(type, message);
     if (isLarge(text.length)) await yieldToEventLoop(text.length);
     send(response, 200, "application/json", Buffer.from(text));

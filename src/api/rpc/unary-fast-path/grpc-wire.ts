@@ -27,7 +27,7 @@ const request = (trailerFlag: number) => ({
 
 const GRPC: UnaryWire = {
   ...request(0),
-  answer(response, type, message) {
+  respond(response, type, message) {
     const body = framed(toBinary(type, message));
     response.writeHead(200, { "content-type": "application/grpc+proto" });
     response.addTrailers({ "grpc-status": "0" });
@@ -45,9 +45,9 @@ const GOOD_TRAILER = framed(Buffer.from("grpc-status: 0\r\n"), trailerFlag);
 
 const GRPC_WEB: UnaryWire = {
   ...request(trailerFlag),
-  answer(response, type, message) {
+  respond(response, type, message) {
     response.setHeader("content-type", "application/grpc-web+proto");
-    response.end(webAnswer(type, message));
+    response.end(webResponse(type, message));
   },
   refuse(response, error) {
     response.setHeader("content-type", "application/grpc-web+proto");
@@ -61,9 +61,9 @@ const GRPC_WEB_TEXT: UnaryWire = {
   maxBodyBytes: (messageBytes) => maxBase64Bytes(GRPC_WEB.maxBodyBytes(messageBytes)),
   maxMessageBytes: (bodyBytes) => GRPC_WEB.maxMessageBytes(3 * Math.floor(bodyBytes / 4)),
   read: (type, body, maxBytes) => GRPC_WEB.read(type, fromBase64(body), maxBytes),
-  answer(response, type, message) {
+  respond(response, type, message) {
     response.setHeader("content-type", "application/grpc-web-text+proto");
-    response.end(webAnswer(type, message).toString("base64"));
+    response.end(webResponse(type, message).toString("base64"));
   },
   refuse(response, error) {
     response.setHeader("content-type", "application/grpc-web-text+proto");
@@ -71,7 +71,7 @@ const GRPC_WEB_TEXT: UnaryWire = {
   },
 };
 
-function webAnswer(type: DescMessage, message: Message): Buffer {
+function webResponse(type: DescMessage, message: Message): Buffer {
   return Buffer.concat([framed(toBinary(type, message)), GOOD_TRAILER]);
 }
 

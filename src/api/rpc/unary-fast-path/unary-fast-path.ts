@@ -18,7 +18,7 @@ import { CallHead } from "../call-head.js";
 import { messageTooLarge } from "../rpc-body.js";
 import { limitsOf, type RpcLimits } from "../rpc-call.js";
 import { connectErrorOf } from "../rpc-error.js";
-import { admitCall, answerCall, refusalOf } from "../rpc-method.js";
+import { admitCall, recordFailure, runCall } from "../rpc-method.js";
 import { CallAbort } from "./call-abort.js";
 import { callBodyOf } from "./call-body.js";
 import { connectWireOf } from "./connect-wire.js";
@@ -99,12 +99,12 @@ async function serve(call: FastPathCall): Promise<void> {
   try {
     // Timers take at least a millisecond, and wait for their turn.
     const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
-    const { message, headers } = await answer(call, callAbort, () => {
+    const { message, headers } = await readAndRun(call, callAbort, () => {
       if (isOver()) pass();
       if (callAbort.reason !== undefined) throw callAbort.reason;
     });
     for (const [name, value] of headers) response.setHeader(name, value);
-    await wire.answer(response, pipeline.method.desc.output, message);
+    await wire.respond(response, pipeline.method.desc.output, message);
   } catch (error) {
     if (response.destroyed) return;
     const isAllRead = request.complete || (await dropUnreadBody(request));
@@ -114,7 +114,7 @@ async function serve(call: FastPathCall): Promise<void> {
 }
 
 /** @throws {ConnectError} in the caller's form. */
-async function answer(
+async function readAndRun(
   { pipeline, wire, request, response, limits, observe, visits, begin }: FastPathCall,
   callAbort: CallAbort,
   throwIfOver: () => void,
@@ -124,7 +124,7 @@ async function answer(
   const { desc } = pipeline.method;
   const observation = observe({ rpc: desc.name, traceId, parent: parentSpanIn(request) });
   const tooMany = rateRefusalOf(request);
-  if (tooMany) throw refusalOf(tooMany, observation, traceId);
+  if (tooMany) throw recordFailure(tooMany, observation, traceId);
   const head = new CallHead(request, traceId, visits, callAbort);
   const admission = await admitCall(pipeline, head, observation);
   let message: Message;
@@ -132,11 +132,11 @@ async function answer(
     const body = await readBody(request, wire, limits, callAbort);
     message = await wire.read(desc.input, body, limits.messageBytes);
   } catch (error) {
-    if (!(error instanceof ConnectError)) throw refusalOf(error, observation, traceId);
+    if (!(error instanceof ConnectError)) throw recordFailure(error, observation, traceId);
     observation.fail(error.code === Code.DeadlineExceeded ? 408 : 400, new Fault("malformed_body", "unread"));
     throw error;
   }
-  return answerCall(pipeline, admission, observation, message, throwIfOver);
+  return runCall(pipeline, admission, observation, message, throwIfOver);
 }
 
 /** @throws {Fault}; the reason that ended the call; {ConnectError} if the caller disconnected. */

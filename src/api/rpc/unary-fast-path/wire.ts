@@ -15,6 +15,6 @@ export interface UnaryWire {
   /** @throws {Fault} for a message that cannot be read; {ConnectError} for errors that the protocol itself defines. */
   read(type: DescMessage, body: Buffer, maxBytes: number): Promise<Message>;
   /** Returns a promise if it works on a large message in several turns of the event loop. */
-  answer(response: WholeResponse, type: DescMessage, message: Message): void | Promise<void>;
+  respond(response: WholeResponse, type: DescMessage, message: Message): void | Promise<void>;
   refuse(response: WholeResponse, error: ConnectError): void;
 }

@@ -76,13 +76,13 @@ async function authorize(
   const amount = amountOf(request.money);
   if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
   if (requests === undefined) return ended("invalid_service_configuration", { codes: NO_ADDRESS });
-  const reply = await callJson(context, requests.pay(request, amount));
-  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
-  if (reply.kind === "unknown") return reply;
-  const { status, body } = reply;
+  const result = await callJson(context, requests.pay(request, amount));
+  if (result.kind === "never_sent") return ended("service_network_error", { codes: result.codes });
+  if (result.kind === "unknown") return result;
+  const { status, body } = result;
   if (status >= 400) {
     const codes = codesOfError(body);
-    return isOpenError(body, reply.transientError)
+    return isOpenError(body, result.transientError)
       ? { kind: "unknown", codes }
       : ended(errorOf(body, status), { codes });
   }
@@ -104,20 +104,20 @@ async function modify(
   const amount = amountOf(money);
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
   if (requests === undefined) return refused("invalid_service_configuration", NO_ADDRESS);
-  const reply = await callJson(context, callFor(requests, amount));
-  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
-  if (reply.kind === "unknown") return reply;
-  const { status, body } = reply;
+  const result = await callJson(context, callFor(requests, amount));
+  if (result.kind === "never_sent") return refused("service_network_error", result.codes);
+  if (result.kind === "unknown") return result;
+  const { status, body } = result;
   if (status < 400) {
     const rawCode = textAt(body, "status");
     return { kind: "accepted", providerId: textAt(body, "pspReference"), codes: { rawCode } };
   }
   const codes = codesOfError(body);
-  return isOpenError(body, reply.transientError) ? { kind: "unknown", codes } : refused(errorOf(body, status), codes);
+  return isOpenError(body, result.transientError) ? { kind: "unknown", codes } : refused(errorOf(body, status), codes);
 }
 
 /**
- * Submits the buyer's return data. The buyer may have forged it, or send the result of another payment: only an answer
+ * Submits the buyer's return data. The buyer may have forged it, or send the result of another payment: only a response
  * that names this payment counts.
  */
 async function finishApproval(
@@ -129,9 +129,9 @@ async function finishApproval(
   if (redirectResult === null || redirectResult.length > 20_000 || requests === undefined)
     return { kind: "unsupported" };
   const digest = createHash("sha256").update(redirectResult).digest("hex").slice(0, 16);
-  const reply = await callJson(context, requests.details(redirectResult, `${payment.reconciliationId}-${digest}`));
-  if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
-  const { status, body } = reply;
+  const result = await callJson(context, requests.details(redirectResult, `${payment.reconciliationId}-${digest}`));
+  if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
+  const { status, body } = result;
   if (status >= 400) return { kind: "unknown", codes: codesOfError(body) };
   const reference = textAt(body, "merchantReference");
   const isThis =
@@ -144,11 +144,11 @@ async function finishApproval(
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
   if (requests === undefined) return { kind: "refused" };
-  const reply = await callJson(context, requests.paymentMethods());
-  if (reply.kind !== "json") return { kind: "unclear" };
-  if (reply.status === 200) return { kind: "accepted" };
+  const result = await callJson(context, requests.paymentMethods());
+  if (result.kind !== "json") return { kind: "unclear" };
+  if (result.status === 200) return { kind: "accepted" };
   // 901: the merchant account does not exist, or the key belongs to another one.
-  const isRefused = [401, 403].includes(reply.status) || textAt(reply.body, "errorCode") === "901";
+  const isRefused = [401, 403].includes(result.status) || textAt(result.body, "errorCode") === "901";
   return { kind: isRefused ? "refused" : "unclear" };
 }
 

@@ -50,7 +50,7 @@ export class AdyenRequests {
       ...(request.intent === "capture" ? { captureDelayHours: 0 } : { additionalData: { manualCapture: "true" } }),
       ...authenticationOf(request),
       ...(request.country === undefined ? {} : { countryCode: request.country }),
-      // Webhooks return this metadata. If the answer was lost, only they report the payment, and they omit the
+      // Webhooks return this metadata. If the response was lost, only they report the payment, and they omit the
       // request's details.
       metadata: acceptedMetadata(
         METADATA,

@@ -14,11 +14,11 @@ import { errorOfStatus } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
 import { sendsCvc } from "../sends-cvc.js";
-import { type Answer, ask } from "./answer.js";
 import { findRefund, lookUpTransaction, transactionIn } from "./look-up.js";
 import { codesOf, DUPLICATE, outcomeOf } from "./payment-state.js";
 import { errorOfMessage, errorOfReason } from "./reason-codes.js";
 import { AuthorizenetRequests, authorizenetAddress } from "./requests.js";
+import { type AuthorizeNetResponse, ask } from "./response.js";
 import { readAuthorizenetWebhook } from "./webhook.js";
 
 const ALREADY_CAPTURED = "311";
@@ -56,34 +56,34 @@ async function authorize(
 ): Promise<AuthorizationOutcome> {
   const amount = toDecimalText(request.money);
   if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
-  const answer = await ask(context, requests.pay(request, amount));
-  if (answer.kind === "never_sent") return ended("service_network_error", { codes: answer.codes });
-  if (answer.kind === "unknown") return answer;
-  if (answer.kind === "refused") return ended(errorOf(answer), { codes: answer.codes });
-  const response = objectAt(answer.body, "transactionResponse");
-  if (response === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
+  const response = await ask(context, requests.pay(request, amount));
+  if (response.kind === "never_sent") return ended("service_network_error", { codes: response.codes });
+  if (response.kind === "unknown") return response;
+  if (response.kind === "refused") return ended(errorOf(response), { codes: response.codes });
+  const transaction = objectAt(response.body, "transactionResponse");
+  if (transaction === undefined) return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   const sentCvc = sendsCvc(request);
-  return outcomeOf(response, { money: request.money, isSale: request.intent === "capture", sentCvc });
+  return outcomeOf(transaction, { money: request.money, isSale: request.intent === "capture", sentCvc });
 }
 
-function errorOf({ code, status }: Answer & { kind: "refused" }) {
+function errorOf({ code, status }: AuthorizeNetResponse & { kind: "refused" }) {
   return code === undefined ? errorOfStatus(status) : errorOfMessage(code);
 }
 
 /** How a capture, void or refund ended. */
-function followUp(answer: Answer): FollowUpOutcome {
-  if (answer.kind === "never_sent") return refused("service_network_error", answer.codes);
-  if (answer.kind === "unknown") return answer;
-  if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
-  const response = objectAt(answer.body, "transactionResponse");
-  const responseCode = textAt(response, "responseCode");
-  if (response === undefined || responseCode === undefined) {
+function followUp(response: AuthorizeNetResponse): FollowUpOutcome {
+  if (response.kind === "never_sent") return refused("service_network_error", response.codes);
+  if (response.kind === "unknown") return response;
+  if (response.kind === "refused") return refused(errorOf(response), response.codes);
+  const transaction = objectAt(response.body, "transactionResponse");
+  const responseCode = textAt(transaction, "responseCode");
+  if (transaction === undefined || responseCode === undefined) {
     return { kind: "unknown", codes: { rawCode: "unreadable_answer" } };
   }
-  const { rawCode, rawDescription } = codesOf(response, false);
+  const { rawCode, rawDescription } = codesOf(transaction, false);
   const codes = { rawCode, rawDescription };
-  if (responseCode === "1") return { kind: "done", providerId: textAt(response, "transId"), codes };
-  if (responseCode === "4") return { kind: "accepted", providerId: textAt(response, "transId"), codes };
+  if (responseCode === "1") return { kind: "done", providerId: textAt(transaction, "transId"), codes };
+  if (responseCode === "4") return { kind: "accepted", providerId: textAt(transaction, "transId"), codes };
   return refused(errorOfReason(rawCode, responseCode === "2"), codes);
 }
 
@@ -97,7 +97,7 @@ async function capture(
   const outcome = followUp(await ask(context, requests.capture(payment.providerId, payment.reconciliationId, amount)));
   if (outcome.kind === "done") return { ...outcome, amount: money.amount };
   if (outcome.kind !== "refused" || outcome.codes.rawCode !== ALREADY_CAPTURED) return outcome;
-  // An earlier request of ours whose answer was lost did it.
+  // An earlier request of ours whose response was lost did it.
   const found = await lookUpTransaction(requests, context, payment);
   if (found.kind !== "found") return { kind: "unknown", codes: outcome.codes };
   const { state } = found;
@@ -129,12 +129,12 @@ async function refund(
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
   const earlier = await findRefund(requests, context, reference);
   if (earlier.kind !== "absent") return earlier;
-  const answer = await ask(context, requests.details(payment.providerId));
-  const transaction = transactionIn(answer);
+  const response = await ask(context, requests.details(payment.providerId));
+  const transaction = transactionIn(response);
   const lastFour = /\d{4}$/.exec(textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0];
   if (lastFour === undefined) {
-    if (answer.kind === "refused") return refused(errorOf(answer), answer.codes);
-    return { kind: "unknown", codes: answer.kind === "ok" ? { rawCode: "unreadable_answer" } : answer.codes };
+    if (response.kind === "refused") return refused(errorOf(response), response.codes);
+    return { kind: "unknown", codes: response.kind === "ok" ? { rawCode: "unreadable_answer" } : response.codes };
   }
   const outcome = followUp(await ask(context, requests.refund(payment.providerId, reference, amount, lastFour)));
   const { rawCode } = outcome.codes;
@@ -146,8 +146,8 @@ async function refund(
 }
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
-  const answer = await ask(context, requests.authenticate());
-  if (answer.kind === "ok") return { kind: "accepted" };
-  const isRefused = answer.kind === "refused" && errorOf(answer) === "invalid_service_credentials";
+  const response = await ask(context, requests.authenticate());
+  if (response.kind === "ok") return { kind: "accepted" };
+  const isRefused = response.kind === "refused" && errorOf(response) === "invalid_service_credentials";
   return { kind: isRefused ? "refused" : "unclear" };
 }

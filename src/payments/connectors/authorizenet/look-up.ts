@@ -7,9 +7,9 @@ import type { PaymentReference } from "../../payment-request.js";
 import type { ProviderCall } from "../../provider-http.js";
 import { refused } from "../ending.js";
 import { listAt, objectAt, textAt, valueAt } from "../read-json.js";
-import { type Answer, ask } from "./answer.js";
 import { paymentStateOf } from "./payment-state.js";
 import { type AuthorizenetRequests, invoiceOf, PAGE } from "./requests.js";
+import { type AuthorizeNetResponse, ask } from "./response.js";
 
 const MAX_PAGES = 10;
 /**
@@ -53,11 +53,11 @@ export async function lookUpTransaction(
     return isForgotten(context, reconciliationId) ? unknown("no_longer_listed") : { kind: "absent" };
   }
   const { transId } = found;
-  const answer = await ask(context, requests.details(transId));
-  const transaction = transactionIn(answer);
+  const response = await ask(context, requests.details(transId));
+  const transaction = transactionIn(response);
   if (transaction === undefined) {
-    if (answer.kind === "refused" && answer.code === "E00040") return { kind: "absent" };
-    return answer.kind === "ok" ? unknown("unreadable_answer") : { kind: "unknown", codes: answer.codes };
+    if (response.kind === "refused" && response.code === "E00040") return { kind: "absent" };
+    return response.kind === "ok" ? unknown("unreadable_answer") : { kind: "unknown", codes: response.codes };
   }
   return { kind: "found", state: paymentStateOf(transaction, transId, payment.money.currency) };
 }
@@ -86,9 +86,9 @@ export async function findRefund(
   return REVIEWED.includes(status) ? { kind: "accepted", providerId: transId, codes } : { kind: "unknown", codes };
 }
 
-/** The transaction in an answer to `getTransactionDetailsRequest`. */
-export function transactionIn(answer: Answer): JsonObject | undefined {
-  return answer.kind === "ok" ? objectAt(answer.body, "transaction") : undefined;
+/** The transaction in a response to `getTransactionDetailsRequest`. */
+export function transactionIn(response: AuthorizeNetResponse): JsonObject | undefined {
+  return response.kind === "ok" ? objectAt(response.body, "transaction") : undefined;
 }
 
 /**
@@ -123,9 +123,9 @@ async function findSettled(
   const age = ageOf(context, reference);
   if (age > SETTLED_LISTED_MS) return unknown("no_longer_listed");
   const since = new Date(context.now.getTime() - Math.max(age, 0) - CLOCK_SKEW_MS);
-  const answer = await ask(context, requests.batches(since, context.now));
-  if (answer.kind !== "ok") return { kind: "unknown", codes: answer.codes };
-  const batches = rowsOf(answer.body, "batchList");
+  const response = await ask(context, requests.batches(since, context.now));
+  if (response.kind !== "ok") return { kind: "unknown", codes: response.codes };
+  const batches = rowsOf(response.body, "batchList");
   if (batches === undefined) return unknown("unreadable_answer");
   let refusedOne: Search = { kind: "absent" };
   for (const batch of batches) {
@@ -146,9 +146,9 @@ async function findIn(
 ): Promise<Search> {
   let refusedOne: Search = { kind: "absent" };
   for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const answer = await ask(context, pageOf(page));
-    if (answer.kind !== "ok") return { kind: "unknown", codes: answer.codes };
-    const rows = rowsOf(answer.body, "transactions");
+    const response = await ask(context, pageOf(page));
+    if (response.kind !== "ok") return { kind: "unknown", codes: response.codes };
+    const rows = rowsOf(response.body, "transactions");
     if (rows === undefined) return unknown("unreadable_answer");
     for (const row of rows.filter((each) => textAt(each, "invoiceNumber") === invoiceOf(reference))) {
       const transId = textAt(row, "transId");
@@ -162,7 +162,7 @@ async function findIn(
   return unknown("too_many_payments");
 }
 
-/** Returns no rows for an answer without the list, and undefined for an unreadable answer. */
+/** Returns no rows for a response without the list, and undefined for an unreadable response. */
 function rowsOf(body: JsonObject, key: string): readonly Json[] | undefined {
   const value = valueAt(body, key);
   return value === undefined || value === null || Array.isArray(value) ? listAt(body, key) : undefined;

@@ -7,7 +7,7 @@ import { ended } from "../ending.js";
 import { textAt, timeOf, valueAt } from "../read-json.js";
 import { errorOfReason } from "./reason-codes.js";
 
-/** `responseCode` of an answer. */
+/** `responseCode` of a response. */
 const APPROVED_CODE = "1";
 const DECLINED_CODE = "2";
 const HELD_CODE = "4";

@@ -78,10 +78,10 @@ async function authorize(
   const amount = toProviderAmount(CHECKOUTCOM_AMOUNTS, request.money);
   if (amount === undefined) return ended("invalid_amount", { codes: INEXPRESSIBLE });
   if (requests === undefined) return ended("invalid_service_configuration", { codes: NO_ADDRESS });
-  const reply = await callJson(context, requests.pay(request, amount));
-  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
-  if (reply.kind === "unknown") return reply;
-  const { status, body } = reply;
+  const result = await callJson(context, requests.pay(request, amount));
+  if (result.kind === "never_sent") return ended("service_network_error", { codes: result.codes });
+  if (result.kind === "unknown") return result;
+  const { status, body } = result;
   // The first request with this key is still running.
   if (status === 409) return { kind: "unknown", codes: codesOfError(body, status) };
   if (status >= 400) return ended(errorOf(body, status), { codes: codesOfError(body, status) });
@@ -96,10 +96,10 @@ async function modify(
   callFor: (requests: CheckoutcomRequests) => ProviderCall,
 ): Promise<FollowUpOutcome> {
   if (requests === undefined) return refused("invalid_service_configuration", NO_ADDRESS);
-  const reply = await callJson(context, callFor(requests));
-  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
-  if (reply.kind === "unknown") return reply;
-  const { status, body } = reply;
+  const result = await callJson(context, callFor(requests));
+  if (result.kind === "never_sent") return refused("service_network_error", result.codes);
+  if (result.kind === "unknown") return result;
+  const { status, body } = result;
   if (status < 400) return { kind: "accepted", providerId: textAt(body, "action_id"), codes: {} };
   const codes = codesOfError(body, status);
   if (status === 409) return { kind: "unknown", codes };
@@ -124,7 +124,7 @@ async function release(
 }
 
 /**
- * If the payment's state does not allow the operation, an earlier request of ours may already have done it: its answer
+ * If the payment's state does not allow the operation, an earlier request of ours may already have done it: its response
  * was lost, and its key has expired.
  */
 async function settled(
@@ -144,8 +144,8 @@ async function settled(
 
 async function checkCredentials(requests: Requests, context: ConnectorContext): Promise<CredentialsOutcome> {
   if (requests === undefined) return { kind: "refused" };
-  const reply = await callJson(context, requests.read(NO_PAYMENT));
-  if (reply.kind !== "json") return { kind: "unclear" };
-  if (reply.status === 404) return { kind: "accepted" };
-  return { kind: reply.status === 401 || reply.status === 403 ? "refused" : "unclear" };
+  const result = await callJson(context, requests.read(NO_PAYMENT));
+  if (result.kind !== "json") return { kind: "unclear" };
+  if (result.status === 404) return { kind: "accepted" };
+  return { kind: result.status === 401 || result.status === 403 ? "refused" : "unclear" };
 }

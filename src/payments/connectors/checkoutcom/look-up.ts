@@ -12,7 +12,7 @@ import type { PaymentReference } from "../../payment-request.js";
 import { callJson } from "../provider-json.js";
 import { listAt, objectAt, textAt } from "../read-json.js";
 import { codesOfError } from "./error.js";
-import { paymentStateOf, refusalOf } from "./payment-state.js";
+import { codeRefusal, paymentStateOf } from "./payment-state.js";
 import type { CheckoutcomRequests } from "./requests.js";
 
 /** Looks up the payment's state by its id, or by our reference if it has no id. */
@@ -23,11 +23,11 @@ export async function lookUpPayment(
 ): Promise<LookUpOutcome> {
   const providerId = payment.providerId ?? (await findPayment(requests, context, payment.reconciliationId));
   if (typeof providerId !== "string") return providerId;
-  const reply = await callJson(context, requests.read(providerId));
-  if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
-  if (reply.status === 404) return { kind: "absent" };
-  if (reply.status >= 400) return { kind: "unknown", codes: codesOfError(reply.body, reply.status) };
-  const state = paymentStateOf(reply.body, payment.intent);
+  const result = await callJson(context, requests.read(providerId));
+  if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
+  if (result.status === 404) return { kind: "absent" };
+  if (result.status >= 400) return { kind: "unknown", codes: codesOfError(result.body, result.status) };
+  const state = paymentStateOf(result.body, payment.intent);
   const isHeld = state.kind === "authorized" || state.kind === "capturing";
   const actions = isHeld || state.kind === "captured" ? await actionsOf(requests, context, providerId) : undefined;
   if (actions === undefined) return { kind: "found", state };
@@ -42,10 +42,10 @@ export async function findPayment(
   context: ConnectorContext,
   reference: string,
 ): Promise<string | Unknown | { readonly kind: "absent" }> {
-  const reply = await callJson(context, requests.find(reference));
-  if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
-  if (reply.status >= 400) return { kind: "unknown", codes: codesOfError(reply.body, reply.status) };
-  const found = listAt(reply.body, "data").filter((each) => textAt(each, "reference") === reference);
+  const result = await callJson(context, requests.find(reference));
+  if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
+  if (result.status >= 400) return { kind: "unknown", codes: codesOfError(result.body, result.status) };
+  const found = listAt(result.body, "data").filter((each) => textAt(each, "reference") === reference);
   const id = textAt(found.find((each) => objectAt(each)?.approved === true) ?? found[0], "id");
   return id ?? { kind: "absent" };
 }
@@ -56,9 +56,9 @@ async function actionsOf(
   context: ConnectorContext,
   providerId: string,
 ): Promise<readonly JsonObject[] | undefined> {
-  const reply = await callJson(context, requests.actions(providerId));
-  if (reply.kind !== "json" || reply.status >= 400) return undefined;
-  return listAt(reply.body, "items").filter(isJsonObject);
+  const result = await callJson(context, requests.actions(providerId));
+  if (result.kind !== "json" || result.status >= 400) return undefined;
+  return listAt(result.body, "items").filter(isJsonObject);
 }
 
 /** A sale whose capture failed is authorized, and stays so. */
@@ -91,6 +91,6 @@ export function actionOutcome(action: JsonObject): FollowUpOutcome {
   const rawCode = textAt(action, "response_code");
   const codes = { rawCode, rawDescription: textAt(action, "response_summary") };
   if (rawCode === undefined) return { kind: "accepted", providerId: textAt(action, "id"), codes };
-  if (!rawCode.startsWith("10")) return { kind: "refused", ...refusalOf(rawCode), codes };
+  if (!rawCode.startsWith("10")) return { kind: "refused", ...codeRefusal(rawCode), codes };
   return { kind: "done", providerId: textAt(action, "action_id") ?? textAt(action, "id"), codes };
 }

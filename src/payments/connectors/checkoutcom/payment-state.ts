@@ -15,7 +15,7 @@ export function paymentStateOf(body: JsonObject, intent: Intent, sentCvc?: boole
   const status = textAt(body, "status") ?? "";
   const codes = codesOf(body, sentCvc);
   const threeDS = threeDSOf(body);
-  // Some answers to a refused card have no status and no `approved`.
+  // Some responses to a refused card have no status and no `approved`.
   if (status === "Declined" || (status === "" && /^[2-4]/.test(codes.rawCode ?? ""))) {
     const error = errorOfResponse(codes.rawCode);
     const failed = error === "failed_buyer_approval" && threeDS === undefined;
@@ -128,7 +128,7 @@ function threeDSOf(body: JsonObject): ThreeDSOutcome | undefined {
 }
 
 /** Whether the code of a capture, void or refund means a decline. */
-export function refusalOf(code: string | undefined): {
+export function codeRefusal(code: string | undefined): {
   readonly as: "declined" | "failed";
   readonly errorCode: ReturnType<typeof errorOfResponse>;
 } {

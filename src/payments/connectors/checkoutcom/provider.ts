@@ -34,7 +34,7 @@ export const checkoutcomProvider: Provider = {
   /** The secret alone names the account, so another secret may belong to the same account. */
   accountFields: ["secret_key", "processing_channel_id", "api_prefix", "mode"],
   modeOf: checkoutcomMode,
-  /** Checkout.com keeps only keys of successes: a request that was answered with an error would be executed again. */
+  /** Checkout.com keeps only keys of successes: a request that returned an error would be executed again. */
   resendMs: 0,
   connect: checkoutcomConnector,
 };

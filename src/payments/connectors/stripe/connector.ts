@@ -10,7 +10,7 @@ import type {
 } from "../../payment-request.js";
 import { ended, INEXPRESSIBLE, refused } from "../ending.js";
 import { hostIn } from "../fields.js";
-import { callJson, type JsonReply } from "../provider-json.js";
+import { callJson, type JsonCallResult } from "../provider-json.js";
 import { objectAt, textAt } from "../read-json.js";
 import { redacting } from "../redacting.js";
 import { sendsCvc } from "../sends-cvc.js";
@@ -51,12 +51,12 @@ async function authorize(
   const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
   // Stripe checks a card without an amount by another call, not by a charge.
   if (amount === undefined || amount === 0) return ended("invalid_amount", { codes: INEXPRESSIBLE });
-  const reply = await callJson(context, requests.create(request, amount));
-  if (reply.kind === "never_sent") return ended("service_network_error", { codes: reply.codes });
-  if (reply.kind === "unknown") return reply;
-  if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
-  if (reply.status >= 400) return refusal(reply, request);
-  const state = paymentStateOf(reply.body, request.intent);
+  const result = await callJson(context, requests.create(request, amount));
+  if (result.kind === "never_sent") return ended("service_network_error", { codes: result.codes });
+  if (result.kind === "unknown") return result;
+  if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
+  if (result.status >= 400) return refusal(result, request);
+  const state = paymentStateOf(result.body, request.intent);
   if (state.kind === "failed" && state.errorCode === "invalid_operation" && state.providerId !== undefined) {
     // The buyer would need something other than a page, so this payment can never be approved.
     await callJson(context, requests.cancel(state.providerId, `${request.idempotencyKey}-x`));
@@ -68,12 +68,15 @@ async function authorize(
 }
 
 /** The first request with this key is still running, or was a different one: only a look-up shows its end. */
-function isStillRunning({ status, body }: JsonReply & { kind: "json" }): boolean {
+function isStillRunning({ status, body }: JsonCallResult & { kind: "json" }): boolean {
   const type = textAt(body, "error", "type");
   return status === 409 || type === "idempotency_error";
 }
 
-function refusal({ status, body }: JsonReply & { kind: "json" }, request: AuthorizationRequest): AuthorizationOutcome {
+function refusal(
+  { status, body }: JsonCallResult & { kind: "json" },
+  request: AuthorizationRequest,
+): AuthorizationOutcome {
   const error = objectAt(body, "error");
   const intent = objectAt(error, "payment_intent");
   const state = intent && paymentStateOf({ ...intent, last_payment_error: error ?? null }, request.intent);
@@ -88,8 +91,8 @@ async function capture(
 ): Promise<FollowUpOutcome> {
   const amount = toProviderAmount(STRIPE_AMOUNTS, money);
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
-  const reply = await callJson(context, requests.capture(payment.providerId, idempotencyKey, amount));
-  return followUp(reply, "succeeded");
+  const result = await callJson(context, requests.capture(payment.providerId, idempotencyKey, amount));
+  return followUp(result, "succeeded");
 }
 
 async function release(
@@ -106,23 +109,23 @@ async function release(
 
 /**
  * The end of a capture or a cancellation. If Stripe refuses because the payment is already in the requested state, an
- * earlier request of ours succeeded and its answer was lost.
+ * earlier request of ours succeeded and its response was lost.
  */
-function followUp(reply: JsonReply, wanted: "succeeded" | "canceled"): FollowUpOutcome {
-  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
-  if (reply.kind === "unknown") return reply;
-  const error = objectAt(reply.body, "error");
-  if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(error) };
-  const intent = reply.status < 400 ? reply.body : objectAt(error, "payment_intent");
+function followUp(result: JsonCallResult, wanted: "succeeded" | "canceled"): FollowUpOutcome {
+  if (result.kind === "never_sent") return refused("service_network_error", result.codes);
+  if (result.kind === "unknown") return result;
+  const error = objectAt(result.body, "error");
+  if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(error) };
+  const intent = result.status < 400 ? result.body : objectAt(error, "payment_intent");
   const status = textAt(intent, "status");
-  const codes = reply.status < 400 ? {} : codesOf(error);
+  const codes = result.status < 400 ? {} : codesOf(error);
   if (status === wanted) {
     const amount = wanted === "succeeded" ? moneyAt(intent, "amount_received") : undefined;
     return { kind: "done", codes, ...(amount === undefined ? {} : { amount }) };
   }
-  if (reply.status < 400) return status === "processing" ? { kind: "accepted", codes } : { kind: "unknown", codes };
+  if (result.status < 400) return status === "processing" ? { kind: "accepted", codes } : { kind: "unknown", codes };
   const expired = status === "canceled" && wanted === "succeeded";
-  return refused(expired ? "expired_authorization" : errorOf(error, reply.status), codes);
+  return refused(expired ? "expired_authorization" : errorOf(error, result.status), codes);
 }
 
 async function refund(
@@ -132,18 +135,18 @@ async function refund(
 ): Promise<FollowUpOutcome> {
   const amount = toProviderAmount(STRIPE_AMOUNTS, request.money);
   if (amount === undefined) return refused("invalid_amount", INEXPRESSIBLE);
-  const reply = await callJson(context, requests.refund(request, amount));
-  if (reply.kind === "never_sent") return refused("service_network_error", reply.codes);
-  if (reply.kind === "unknown") return reply;
-  const error = objectAt(reply.body, "error");
-  if (isStillRunning(reply)) return { kind: "unknown", codes: codesOf(error) };
-  if (reply.status < 400) return refundOutcome(reply.body);
-  return refused(errorOf(error, reply.status), codesOf(error));
+  const result = await callJson(context, requests.refund(request, amount));
+  if (result.kind === "never_sent") return refused("service_network_error", result.codes);
+  if (result.kind === "unknown") return result;
+  const error = objectAt(result.body, "error");
+  if (isStillRunning(result)) return { kind: "unknown", codes: codesOf(error) };
+  if (result.status < 400) return refundOutcome(result.body);
+  return refused(errorOf(error, result.status), codesOf(error));
 }
 
 async function checkCredentials(requests: StripeRequests, context: ConnectorContext): Promise<CredentialsOutcome> {
-  const reply = await callJson(context, requests.list({ limit: 1 }));
-  if (reply.kind !== "json") return { kind: "unclear" };
-  if (reply.status === 200) return { kind: "accepted" };
-  return reply.status === 401 || reply.status === 403 ? { kind: "refused" } : { kind: "unclear" };
+  const result = await callJson(context, requests.list({ limit: 1 }));
+  if (result.kind !== "json") return { kind: "unclear" };
+  if (result.status === 200) return { kind: "accepted" };
+  return result.status === 401 || result.status === 403 ? { kind: "refused" } : { kind: "unclear" };
 }

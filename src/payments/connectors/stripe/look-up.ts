@@ -26,16 +26,16 @@ export async function lookUpIntent(
 ): Promise<LookUpOutcome> {
   const providerId = payment.providerId ?? (await findIntent(requests, context, payment.reconciliationId));
   if (typeof providerId !== "string") return providerId;
-  const reply = await callJson(context, requests.read(providerId));
-  if (reply.kind === "never_sent") return { kind: "unknown", codes: reply.codes };
-  if (reply.kind === "unknown") return reply;
-  if (reply.status === 404) return { kind: "absent" };
-  if (reply.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
-  const state = paymentStateOf(reply.body, payment.intent);
+  const result = await callJson(context, requests.read(providerId));
+  if (result.kind === "never_sent") return { kind: "unknown", codes: result.codes };
+  if (result.kind === "unknown") return result;
+  if (result.status === 404) return { kind: "absent" };
+  if (result.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
+  const state = paymentStateOf(result.body, payment.intent);
   if (state.kind !== "captured") return { kind: "found", state };
   const listed = await listRefunds(requests, context, providerId);
   if (listed === undefined) return { kind: "found", state };
-  const refundedAmount = listed.isAll ? totalOf(listed.refunds, restOf(reply.body)) : state.refundedAmount;
+  const refundedAmount = listed.isAll ? totalOf(listed.refunds, restOf(result.body)) : state.refundedAmount;
   const refunds = listed.refunds.flatMap(foundRefund);
   return { kind: "found", state: { ...state, ...(refundedAmount !== undefined && { refundedAmount }) }, refunds };
 }
@@ -70,13 +70,13 @@ async function listSince(
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const query = { created: { gte: since }, limit: PAGE, starting_after: after };
-    const reply = await callJson(context, requests.list(query));
-    if (reply.kind !== "json") return { kind: "unknown", codes: reply.codes };
-    if (reply.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(reply.body, "error")) };
-    const found = idIn(reply.body, reconciliationId);
+    const result = await callJson(context, requests.list(query));
+    if (result.kind !== "json") return { kind: "unknown", codes: result.codes };
+    if (result.status !== 200) return { kind: "unknown", codes: codesOf(objectAt(result.body, "error")) };
+    const found = idIn(result.body, reconciliationId);
     if (found !== undefined) return found;
-    after = textAt(listAt(reply.body, "data").at(-1), "id");
-    if (reply.body.has_more !== true || after === undefined) return { kind: "absent" };
+    after = textAt(listAt(result.body, "data").at(-1), "id");
+    if (result.body.has_more !== true || after === undefined) return { kind: "absent" };
   }
   return { kind: "unknown", codes: { rawCode: "too_many_payments" } };
 }
@@ -105,10 +105,10 @@ async function listRefunds(
   context: ConnectorContext,
   providerId: string,
 ): Promise<ListedRefunds | undefined> {
-  const reply = await callJson(context, requests.refunds(providerId));
-  if (reply.kind !== "json" || reply.status !== 200) return undefined;
-  const refunds = listAt(reply.body, "data").filter(isJsonObject);
-  return { refunds, isAll: reply.body.has_more !== true };
+  const result = await callJson(context, requests.refunds(providerId));
+  if (result.kind !== "json" || result.status !== 200) return undefined;
+  const refunds = listAt(result.body, "data").filter(isJsonObject);
+  return { refunds, isAll: result.body.has_more !== true };
 }
 
 /**

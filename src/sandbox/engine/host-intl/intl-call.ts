@@ -25,7 +25,7 @@ export class HostIntl {
   /**
    * One call of the guest's `Intl`, as JSON.
    *
-   * @returns "=" and the answer, or "!" and the name and the message of an error.
+   * @returns "=" and the result, or "!" and the name and the message of an error.
    */
   call(request: string): string {
     try {

@@ -20,8 +20,8 @@ function exportedNames(vm: QuickJS, namesOf: JSValueHandle, specifier: string): 
   let message = "The module cannot be loaded.";
   try {
     using name = vm.newString(specifier);
-    using answer = vm.callFunction(namesOf, vm.undefined, name);
-    const names: unknown = JSON.parse(answer.toString());
+    using result = vm.callFunction(namesOf, vm.undefined, name);
+    const names: unknown = JSON.parse(result.toString());
     if (Array.isArray(names)) return names.filter(isName);
   } catch (error) {
     if (error instanceof Error) message = error.message;

@@ -9,7 +9,7 @@ import type { GuestEntry } from "./guest-image.js";
 import type { RunFunctions } from "./host-functions.js";
 import type { NativeFunctions } from "./native-functions.js";
 
-/** Time for microtasks that code left behind after its answer, in milliseconds. */
+/** Time for microtasks that code left behind after its result, in milliseconds. */
 const AFTERMATH_MS = 50;
 
 /** Polled by the engine while it runs code. */
@@ -170,11 +170,11 @@ export class QuickJsInstance implements Instance, RunFunctions {
     interrupt.deadline = Math.min(interrupt.deadline, performance.now() + AFTERMATH_MS);
     if (kind === "memory") this.#failHard(active, "memory");
     else if (kind === "not_a_function") this.#failHard(active, kind);
-    else active.decide(this.#answer(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
+    else active.decide(this.#outcome(active, kind, report, value) ?? { kind: "failed", reason: "result_too_large" });
   }
 
   /** The result for the service, or undefined if it exceeds the limit. */
-  #answer({ run }: ActiveRun, kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): Outcome | undefined {
+  #outcome({ run }: ActiveRun, kind: string, report: Uint8Array, value: Uint8Array<ArrayBuffer>): Outcome | undefined {
     const { resultBytes } = run.limits;
     if (report.length + value.length > resultBytes) return undefined;
     if (kind === "returned") return { kind, value };

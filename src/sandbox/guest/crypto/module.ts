@@ -49,9 +49,9 @@ function digests(crypto: HostCrypto) {
     createSign,
     createVerify,
     sign: (algorithm: unknown, data: unknown, key: unknown, callback?: Callback) =>
-      answered(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
+      withCallback(callback, () => signWith(crypto, algorithm, dataBytes(data), key)),
     verify: (algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: Callback) =>
-      answered(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
+      withCallback(callback, () => verifyWith(crypto, algorithm, dataBytes(data), key, dataBytes(signature))),
   };
 }
 
@@ -92,7 +92,7 @@ function keyFunctions(crypto: HostCrypto) {
         options: unknown,
         callback: (error: unknown, publicKey?: unknown, privateKey?: unknown) => void,
       ) => {
-        answered(
+        withCallback(
           (error: unknown, pair?: { publicKey: unknown; privateKey: unknown }) =>
             error ? callback(error) : callback(null, pair?.publicKey, pair?.privateKey),
           () => generateKeyPair(crypto, type, options),
@@ -129,22 +129,22 @@ function derivations(crypto: HostCrypto) {
       keylen: unknown,
       digest: unknown,
       callback: Callback,
-    ) => answered(callback, () => pbkdf2Sync(password, salt, iterations, keylen, digest)),
+    ) => withCallback(callback, () => pbkdf2Sync(password, salt, iterations, keylen, digest)),
     scryptSync,
     scrypt: (password: unknown, salt: unknown, keylen: unknown, ...rest: unknown[]) => {
       const [options, callback] = rest.length > 1 ? rest : [undefined, rest[0]];
-      return answered(callback, () => scryptSync(password, salt, keylen, options));
+      return withCallback(callback, () => scryptSync(password, salt, keylen, options));
     },
     hkdfSync,
     hkdf: (digest: unknown, key: unknown, salt: unknown, info: unknown, keylen: unknown, callback: Callback) =>
-      answered(callback, () => hkdfSync(digest, key, salt, info, keylen)),
+      withCallback(callback, () => hkdfSync(digest, key, salt, info, keylen)),
   };
 }
 
 function randomFunctions(crypto: HostCrypto) {
   const randomBytes = (size: unknown, callback?: Callback) => {
     const count = byteCount(size);
-    return answered(callback, () => crypto.random(count));
+    return withCallback(callback, () => crypto.random(count));
   };
   const randomFillSync = <T extends ArrayBufferView>(target: T, offset = 0, size?: number): T => {
     const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
@@ -158,10 +158,11 @@ function randomFunctions(crypto: HostCrypto) {
     randomBytes,
     pseudoRandomBytes: randomBytes,
     randomFillSync,
-    randomFill: (target: ArrayBufferView, ...rest: unknown[]) => answered(rest.at(-1), () => randomFillSync(target)),
+    randomFill: (target: ArrayBufferView, ...rest: unknown[]) =>
+      withCallback(rest.at(-1), () => randomFillSync(target)),
     randomInt: (first: unknown, second?: unknown, third?: unknown) => {
       const [min, max] = typeof second === "number" ? [Number(first), second] : [0, Number(first)];
-      return answered(third ?? second, () => randomInt(crypto, min, max));
+      return withCallback(third ?? second, () => randomInt(crypto, min, max));
     },
     randomUUID: () => uuid(crypto.random(16)),
   };
@@ -191,7 +192,7 @@ function byteCount(size: unknown): number {
 }
 
 /** Node's two forms: with a callback the result comes later, without it at once. */
-function answered<T>(callback: unknown, compute: () => T): T | undefined {
+function withCallback<T>(callback: unknown, compute: () => T): T | undefined {
   if (typeof callback !== "function") return compute();
   queueMicrotask(() => {
     let result: T;

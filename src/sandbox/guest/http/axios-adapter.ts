@@ -46,17 +46,17 @@ export function createAxiosAdapter(calls: HostCalls, zlib: () => unknown) {
       if (config.signal?.aborted) canceled();
       config.signal?.addEventListener("abort", canceled);
       config.cancelToken?.promise.then(reject);
-      answer(calls, axios, config, zlib).then((response) => axios.settle(resolve, reject, response), reject);
+      send(calls, axios, config, zlib).then((response) => axios.settle(resolve, reject, response), reject);
     });
 }
 
-async function answer(calls: HostCalls, axios: AxiosParts, config: Config, zlib: () => unknown): Promise<object> {
+async function send(calls: HostCalls, axios: AxiosParts, config: Config, zlib: () => unknown): Promise<object> {
   const outgoing = await outgoingOf(axios, config);
   const request = { method: outgoing.method, path: new URL(outgoing.url).pathname };
   // axios counts redirects, we count requests.
   const hops = config.maxRedirects === undefined ? 6 : config.maxRedirects === 0 ? 0 : config.maxRedirects + 1;
   const received = await followRedirects(calls, outgoing, hops).catch((error: unknown) => {
-    throw error instanceof HostCallError ? unanswered(axios, error, config, request) : error;
+    throw error instanceof HostCallError ? requestFailure(axios, error, config, request) : error;
   });
   const incoming = config.decompress === false ? received : decoded(received, zlib);
   const { maxContentLength = -1 } = config;
@@ -125,7 +125,7 @@ async function bodyOf(data: unknown): Promise<string | Uint8Array | undefined> {
   });
 }
 
-function unanswered(axios: AxiosParts, error: HostCallError, config: Config, request: object): Error {
+function requestFailure(axios: AxiosParts, error: HostCallError, config: Config, request: object): Error {
   if (error.code !== "ETIMEDOUT") return new axios.AxiosError(error.message, error.code, config, request);
   const message = config.timeoutErrorMessage ?? `timeout of ${config.timeout}ms exceeded`;
   const code = config.transitional?.clarifyTimeoutError ? "ETIMEDOUT" : "ECONNABORTED";

@@ -25,8 +25,8 @@ export interface Incoming {
 export async function exchange(calls: HostCalls, request: Outgoing): Promise<Incoming> {
   const { method, url, headers, body, timeoutMs } = request;
   const message = { method, url, headers, body: hostBody(body), timeoutMs: timeoutMs || undefined };
-  const answer: unknown = await inTime(calls.call({ to: "fetch", request: message }), timeoutMs);
-  const { status, statusText, headers: received, body: content } = Object(answer);
+  const response: unknown = await inTime(calls.call({ to: "fetch", request: message }), timeoutMs);
+  const { status, statusText, headers: received, body: content } = Object(response);
   return { status, statusText, headers: received, body: receivedBody(content), url };
 }
 
@@ -35,11 +35,11 @@ export async function exchange(calls: HostCalls, request: Outgoing): Promise<Inc
  * @param most hops; 0 returns the redirect itself.
  */
 export async function followRedirects(calls: HostCalls, request: Outgoing, most: number): Promise<Incoming> {
-  const answer = await exchange(calls, request);
-  const location = headerOf(answer.headers, "location");
-  if (most === 0 || location === undefined || ![301, 302, 303, 307, 308].includes(answer.status)) return answer;
+  const response = await exchange(calls, request);
+  const location = headerOf(response.headers, "location");
+  if (most === 0 || location === undefined || ![301, 302, 303, 307, 308].includes(response.status)) return response;
   if (most === 1) throw new HostCallError("ERR_FR_TOO_MANY_REDIRECTS", "maximum number of redirects exceeded");
-  return followRedirects(calls, redirected(request, answer.status, new URL(location, request.url)), most - 1);
+  return followRedirects(calls, redirected(request, response.status, new URL(location, request.url)), most - 1);
 }
 
 function redirected(request: Outgoing, status: number, target: URL): Outgoing {
@@ -68,12 +68,12 @@ function receivedBody(body: { readonly text?: string; readonly base64?: string }
   return body.text === undefined ? Buffer.from(body.base64 ?? "", "base64") : Buffer.from(body.text, "utf8");
 }
 
-function inTime<T>(answer: Promise<T>, timeoutMs: number | undefined): Promise<T> {
-  if (!timeoutMs) return answer;
+function inTime<T>(response: Promise<T>, timeoutMs: number | undefined): Promise<T> {
+  if (!timeoutMs) return response;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new HostCallError("ETIMEDOUT", `no answer within ${timeoutMs} ms`));
+      reject(new HostCallError("ETIMEDOUT", `no response within ${timeoutMs} ms`));
     }, timeoutMs);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    response.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -135,23 +135,23 @@ export function createFetch(calls: HostCalls, zlib: () => unknown) {
     const request = new Request(input, init);
     request.signal?.throwIfAborted();
     try {
-      return response(decoded(await unlessAborted(answer(calls, request), request.signal), zlib));
+      return response(decoded(await unlessAborted(send(calls, request), request.signal), zlib));
     } catch (error) {
       throw error instanceof HostCallError ? new FetchError(request.url, error) : error;
     }
   };
 }
 
-function unlessAborted<T>(answered: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return answered;
+function unlessAborted<T>(pending: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return pending;
   return new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
-    answered.then(resolve, reject);
+    pending.then(resolve, reject);
   });
 }
 
 /** node-fetch follows 20 redirects. */
-async function answer(calls: HostCalls, request: Request): Promise<Incoming> {
+async function send(calls: HostCalls, request: Request): Promise<Incoming> {
   if (request.redirect === "follow") return followRedirects(calls, request.outgoing(), 21);
   const incoming = await exchange(calls, request.outgoing());
   if (request.redirect === "error" && incoming.status >= 300 && incoming.status < 400) {

@@ -23,9 +23,9 @@ export class HostIntl {
   /** @throws {RangeError | TypeError} with Node's message. */
   call({ locales, options, ...request }: IntlRequest): unknown {
     const text = writeJson({ ...request, locales: localesOf(locales), options: optionsOf(options) });
-    const answer = this.#host.intl(text ?? "");
-    if (answer.startsWith("=")) return parseJson(answer.slice(1));
-    const [name = "", ...message] = answer.slice(1).split(": ");
+    const result = this.#host.intl(text ?? "");
+    if (result.startsWith("=")) return parseJson(result.slice(1));
+    const [name = "", ...message] = result.slice(1).split(": ");
     throw new (name === "RangeError" ? RangeError : TypeError)(message.join(": "));
   }
 

@@ -30,8 +30,8 @@ class InvalidUrl extends TypeError {
 /** The global `URL`, over Node's in the worker. */
 export function createUrlClass(host: Host) {
   const ask = (request: object): Parts | undefined => {
-    const answer = host.url(writeJson(request) ?? "");
-    const parts: unknown = answer === "" ? undefined : parseJson(answer);
+    const result = host.url(writeJson(request) ?? "");
+    const parts: unknown = result === "" ? undefined : parseJson(result);
     return isParts(parts) ? parts : undefined;
   };
 

@@ -4,7 +4,7 @@ import { createConnectTransport } from "@connectrpc/connect-web";
 /** What the session learns from calls. */
 export interface CallObserver {
   /** The server has answered a call of the person who is signed in. */
-  onAnswered(): void;
+  onResponse(): void;
   /** The server does not know the person any more. */
   onSignedOut(): void;
 }
@@ -21,7 +21,7 @@ export function createConsoleTransport(observer: CallObserver): Transport {
   const observe: Interceptor = (next) => async (request) => {
     try {
       const response = await next(request);
-      if (request.service.typeName !== SIGN_IN_SERVICE) observer.onAnswered();
+      if (request.service.typeName !== SIGN_IN_SERVICE) observer.onResponse();
       return response;
     } catch (error) {
       const isSignedOut = ConnectError.from(error).code === Code.Unauthenticated;

@@ -14,7 +14,7 @@ import {
 } from "../../../../src/api/connection/multi-protocol-server.js";
 import { StreamRequest, StreamResponse } from "../../../../src/api/connection/stream-exchange.js";
 import type { Observation } from "../../../../src/api/observation/observation.js";
-import type { Answer, Pipeline } from "../../../../src/api/pipeline/pipeline.js";
+import type { MethodResponse, Pipeline } from "../../../../src/api/pipeline/pipeline.js";
 import { createUnaryFastPath } from "../../../../src/api/rpc/unary-fast-path/unary-fast-path.js";
 import { Fault } from "../../../../src/base/fault.js";
 import { withMemory } from "../../../support/memory.js";
@@ -84,14 +84,14 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   return told;
 }
 
-function answerOf(message: Message): Answer {
+function responseOf(message: Message): MethodResponse {
   return { message, headers: [], accepted: false, verbatim: undefined, lasting: () => message };
 }
 
 /** A method that runs longer than the longest deadline unless it is aborted. */
 const slow: Pipeline["run"] = ({ head: { signal } }) =>
   new Promise((resolve, reject) => {
-    const end = setTimeout(() => resolve(answerOf(create(TokenSchema))), 4 * MAX_DEADLINE_LENGTH);
+    const end = setTimeout(() => resolve(responseOf(create(TokenSchema))), 4 * MAX_DEADLINE_LENGTH);
     signal.addEventListener("abort", () => {
       clearTimeout(end);
       reject(signal.reason);
@@ -116,7 +116,7 @@ describe.each([
   it("a response that cannot be serialized is an internal error", async () => {
     const message = create(TokenSchema, { createdAt: { nanos: 1 } });
     Reflect.set(message.createdAt ?? {}, "nanos", 0.5);
-    expect(await callOf(async () => answerOf(message))).toBe("13 Something%20went%20wrong%20on%20our%20side.");
+    expect(await callOf(async () => responseOf(message))).toBe("13 Something%20went%20wrong%20on%20our%20side.");
   });
 
   it("an error that cannot be serialized ends only its call", async () => {

@@ -11,7 +11,7 @@ export async function errorOf(call: Promise<unknown>): Promise<CloakroomError> {
 }
 
 /** The failure that a function ends with; undefined if it returns. */
-export function refusalOf(run: () => unknown): Failure | undefined {
+export function clientFailure(run: () => unknown): Failure | undefined {
   try {
     run();
     return undefined;

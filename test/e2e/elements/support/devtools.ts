@@ -1,4 +1,4 @@
-/** A message of the DevTools protocol: an answer if it has an id, else an event. */
+/** A message of the DevTools protocol: a response if it has an id, else an event. */
 interface Message {
   readonly id?: number;
   readonly method?: string;

@@ -27,19 +27,19 @@ export interface Destination extends AsyncDisposable {
   last(): RawRequest;
 }
 
-/** Writes an answer: its bytes, or by hand. */
+/** Writes a response: its bytes, or by hand. */
 export type Reply = string | Buffer | ((socket: Socket, request: RawRequest) => void);
 
-/** Bytes of an answer with this body. */
-export function answer(status: string, headers: readonly string[], body: string | Buffer = ""): Buffer {
+/** Bytes of a response with this body. */
+export function httpResponse(status: string, headers: readonly string[], body: string | Buffer = ""): Buffer {
   const bytes = Buffer.from(body);
   const head = [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${bytes.length}`];
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"), bytes]);
 }
 
-const FINE = answer("200 OK", ["Content-Type: text/plain"], "fine");
+const FINE = httpResponse("200 OK", ["Content-Type: text/plain"], "fine");
 
-/** An HTTP/1.1 server on plain sockets: it keeps every byte that it receives, and answers bytes. */
+/** An HTTP/1.1 server on plain sockets: it keeps every byte that it receives, and returns bytes. */
 export async function startDestination(
   reply: Reply = FINE,
   identity?: Identity,

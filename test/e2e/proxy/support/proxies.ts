@@ -11,7 +11,7 @@ export async function makeProxy(
   definition: { readonly destination_url: string } & Readonly<Record<string, unknown>>,
 ): Promise<MadeProxy> {
   const { status, body } = await tenant.manage("POST", "/proxies", { body: { name: "Test proxy", ...definition } });
-  if (status !== 201) throw new Error(`making a proxy answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 201) throw new Error(`making a proxy returned ${status}: ${JSON.stringify(body)}`);
   return { id: body.id, key: body.key };
 }
 

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { inject } from "vitest";
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly reason: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -26,10 +26,10 @@ export async function rawCall(lines: readonly string[], body: Buffer | string = 
   const head = [first, "Host: vault.example", "Connection: close", ...rest].join("\r\n");
   socket.write(Buffer.concat([Buffer.from(`${head}\r\n\r\n`, "latin1"), Buffer.from(body)]));
   await closed;
-  return readAnswer(Buffer.concat(chunks));
+  return readResponse(Buffer.concat(chunks));
 }
 
-function readAnswer(bytes: Buffer): RawAnswer {
+function readResponse(bytes: Buffer): RawResponse {
   const end = bytes.indexOf("\r\n\r\n");
   const [line = "", ...lines] = bytes.toString("latin1", 0, end < 0 ? 0 : end).split("\r\n");
   const [, status, reason = ""] = /^HTTP\/1\.1 (\d{3}) ?(.*)$/.exec(line) ?? [];

@@ -6,7 +6,7 @@ import { serverVersionShape } from "../shapes.js";
 
 /** The server itself. */
 export class Server extends Resource {
-  /** Reads the version of the server process that answers. During an update others may have another one. Refuses keys and sessions of public applications, which every visitor of a page has. */
+  /** Reads the version of the server process that responds. During an update others may have another one. Refuses keys and sessions of public applications, which every visitor of a page has. */
   getVersion(options?: CallOptions): Call<ServerVersion> {
     return this.calls.one("ServerService/GetServerVersion", "read", serverVersionShape, {}, options);
   }

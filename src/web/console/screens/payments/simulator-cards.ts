@@ -15,7 +15,7 @@ export const CARDS: readonly (readonly [number: string, effect: string])[] = [
 
 /** Amounts in minor units to which the simulator reacts, as docs/payments.md lists them. */
 export const AMOUNTS: readonly (readonly [amount: string, effect: string])[] = [
-  ["600001", "approved, and the answer is lost"],
+  ["600001", "approved, and the response is lost"],
   ["600002", "the request is lost, and succeeds when it is sent again"],
   ["600006", "half of it is approved"],
   ["600007", "the capture or void takes two seconds"],

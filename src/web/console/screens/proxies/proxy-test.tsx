@@ -19,13 +19,13 @@ interface ProxyTestProps {
 export function ProxyTest({ draft, configuration }: ProxyTestProps) {
   const test = useChange(ProxyService.method.testProxy);
   const [body, setBody] = useState('{ "number": "4242424242424242" }');
-  const [answer, setAnswer] = useState('{ "approved": true }');
+  const [response, setResponse] = useState('{ "approved": true }');
   const [isReal, setReal] = useState(false);
   const [result, setResult] = useState<TestProxyResponse | undefined>();
-  const [sent, answered] = [valueOfText(body), valueOfText(answer)];
+  const [sent, responseBody] = [valueOfText(body), valueOfText(response)];
   if (!test.isAllowed) return null;
   const run = () => {
-    if (!sent || !answered) return;
+    if (!sent || !responseBody) return;
     setResult(undefined);
     test.run(
       {
@@ -33,7 +33,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
         responseTransforms: [...transformsOf(draft.responseCode)],
         configuration: { ...configuration },
         request: { method: "POST", body: sent, headers: [{ name: "content-type", value: "application/json" }] },
-        ...(isReal ? { destinationUrl: draft.destinationUrl } : { answer: { status: 200, body: answered } }),
+        ...(isReal ? { destinationUrl: draft.destinationUrl } : { answer: { status: 200, body: responseBody } }),
       },
       setResult,
     );
@@ -45,8 +45,8 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
       <h2 id="try">Try it</h2>
       <p className="quiet">Runs in the sandbox, saves nothing, and evaluates no token expressions.</p>
       <CodeEditor label="Sample request body" language="json" value={body} onChange={setBody} />
-      <CodeEditor label="Made-up response body" language="json" value={answer} onChange={setAnswer} />
-      {!(sent && answered) && <p className="wrong">Both bodies must be JSON.</p>}
+      <CodeEditor label="Made-up response body" language="json" value={response} onChange={setResponse} />
+      {!(sent && responseBody) && <p className="wrong">Both bodies must be JSON.</p>}
       <div className="checks">
         <label>
           <input type="checkbox" checked={isReal} onChange={() => setReal(!isReal)} />
@@ -54,7 +54,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
         </label>
       </div>
       <div>
-        <button type="button" disabled={!(sent && answered) || test.isPending} onClick={run}>
+        <button type="button" disabled={!(sent && responseBody) || test.isPending} onClick={run}>
           Run
         </button>
       </div>
@@ -64,7 +64,7 @@ export function ProxyTest({ draft, configuration }: ProxyTestProps) {
   );
 }
 
-function Result({ result: { request, answer, error, steps, calls } }: { result: TestProxyResponse }) {
+function Result({ result: { request, answer: response, error, steps, calls } }: { result: TestProxyResponse }) {
   return (
     <div className="stack" role="status">
       {request && (
@@ -73,10 +73,10 @@ function Result({ result: { request, answer, error, steps, calls } }: { result: 
           <pre className="secret">{textOfBody(request.body)}</pre>
         </>
       )}
-      {answer && (
+      {response && (
         <>
-          <h3>Returned to the caller, status {answer.status}</h3>
-          <pre className="secret">{textOfBody(answer.body)}</pre>
+          <h3>Returned to the caller, status {response.status}</h3>
+          <pre className="secret">{textOfBody(response.body)}</pre>
         </>
       )}
       {steps.length === 0 && error && <RunOutput error={error} console={[]} />}

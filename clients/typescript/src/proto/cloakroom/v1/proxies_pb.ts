@@ -680,7 +680,7 @@ export type InvokeProxyResponse = Message<"cloakroom.v1.InvokeProxyResponse"> & 
   status: number;
 
   /**
-   * The destination's own status, if it answered.
+   * The destination's own status, if it responded.
    *
    * @generated from field: optional int32 destination_status = 2;
    */

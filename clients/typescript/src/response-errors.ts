@@ -55,13 +55,13 @@ export function refusal({
   return new AttemptError(failure);
 }
 
-/** An answer that is not from Cloakroom: from a proxy in between, or from a wrong address. */
-export function foreignAnswer(status: number, type: string, headers: Readonly<Record<string, string>>): AttemptError {
+/** A response that is not from Cloakroom: from a proxy in between, or from a wrong address. */
+export function foreignResponse(status: number, type: string, headers: Readonly<Record<string, string>>): AttemptError {
   const isPassing = [429, 502, 503, 504].includes(status);
   const kind = type.split(";")[0] || "no content type";
   return new AttemptError({
     code: isPassing ? "unavailable" : "bad_answer",
-    message: `The address answered HTTP ${status} with ${kind}, which is not an answer of Cloakroom. Check baseUrl and proxies in between.`,
+    message: `The address returned HTTP ${status} with ${kind}, which is not a response of Cloakroom. Check baseUrl and proxies in between.`,
     status,
     retryAfter: retryAfterIn(headers),
   });

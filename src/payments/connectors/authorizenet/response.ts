@@ -6,8 +6,8 @@ import { callJson } from "../provider-json.js";
 import { textAt } from "../read-json.js";
 import { isOpenMessage } from "./reason-codes.js";
 
-/** An answer of the single endpoint, whose HTTP status is always 200. */
-export type Answer =
+/** A response of the single endpoint, whose HTTP status is always 200. */
+export type AuthorizeNetResponse =
   | { readonly kind: "ok"; readonly body: JsonObject }
   /** The request itself was refused. `code` is the message's code, or the HTTP status if there is no message. */
   | {
@@ -19,10 +19,10 @@ export type Answer =
   | { readonly kind: "never_sent"; readonly codes: ProviderCodes }
   | Unknown;
 
-export async function ask(context: ConnectorContext, call: ProviderCall): Promise<Answer> {
-  const reply = await callJson(context, call);
-  if (reply.kind !== "json") return reply;
-  const { status, body } = reply;
+export async function ask(context: ConnectorContext, call: ProviderCall): Promise<AuthorizeNetResponse> {
+  const result = await callJson(context, call);
+  if (result.kind !== "json") return result;
+  const { status, body } = result;
   const code = textAt(body, "messages", "message", 0, "code");
   const codes = { rawCode: code ?? `http_${status}`, rawDescription: textAt(body, "messages", "message", 0, "text") };
   if (status >= 400) return { kind: "refused", code, codes, status };

@@ -16,7 +16,7 @@ const COUNTED = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf";
 const LARGE = 64 * 1024 * 1024;
 const PIECE = Buffer.alloc(64 * 1024, "x");
 
-describe("an answer", () => {
+describe("a response", () => {
   let key: string;
   let destination: Destination;
   let session: ClientHttp2Session;

@@ -6,13 +6,19 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { logLineOf } from "../../support/log-line.js";
 import { newTenant, type TestTenant } from "../../support/tenant.js";
-import { answer, type Destination, type RawRequest, type Reply, startDestination } from "./support/destination.js";
+import {
+  type Destination,
+  httpResponse,
+  type RawRequest,
+  type Reply,
+  startDestination,
+} from "./support/destination.js";
 import { code, makeProxy } from "./support/proxies.js";
 import { rawCall } from "./support/raw-call.js";
 
 const STATUS = "bt-proxy-destination-status";
 
-describe("the answer of a destination", () => {
+describe("the response of a destination", () => {
   let tenant: TestTenant;
   let key: string;
   let destination: Destination;
@@ -49,7 +55,9 @@ describe("the answer of a destination", () => {
     "503 Later",
     "999 Own",
   ])("goes to the caller unchanged: %s", async (line) => {
-    const received = await ask(answer(line, ["Content-Type: text/x-own", "X-One.Two: a", "x-one.two: b"], "the body"));
+    const received = await ask(
+      httpResponse(line, ["Content-Type: text/x-own", "X-One.Two: a", "x-one.two: b"], "the body"),
+    );
     const [status, ...reason] = line.split(" ");
     expect([received.status, received.reason]).toEqual([Number(status), reason.join(" ")]);
     expect(received.header(STATUS)).toBe(status);
@@ -69,7 +77,7 @@ describe("the answer of a destination", () => {
     const received = await ask(
       Buffer.concat([
         Buffer.from("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
-        answer("200 OK", [], "after all"),
+        httpResponse("200 OK", [], "after all"),
       ]),
     );
     expect([received.status, received.header("link"), received.body.toString()]).toEqual([200, undefined, "after all"]);
@@ -78,7 +86,7 @@ describe("the answer of a destination", () => {
   it("keeps its cookies separate and its encoding unchanged", async () => {
     const packed = gzipSync("packed");
     const received = await ask(
-      answer("200 OK", ["Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip"], packed),
+      httpResponse("200 OK", ["Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip"], packed),
     );
     expect(received.headers.filter(([name]) => name.toLowerCase() === "set-cookie")).toHaveLength(2);
     expect(received.body.equals(packed)).toBe(true);
@@ -86,7 +94,7 @@ describe("the answer of a destination", () => {
 
   it("loses its hop-by-hop headers", async () => {
     const received = await ask(
-      answer("200 OK", ["Keep-Alive: timeout=999", "Connection: X-A", "X-A: dropped", "X-B: kept"]),
+      httpResponse("200 OK", ["Keep-Alive: timeout=999", "Connection: X-A", "X-A: dropped", "X-B: kept"]),
     );
     expect(received.header("keep-alive")).toBeUndefined();
     expect(received.header("connection")).toBe("close");
@@ -104,7 +112,7 @@ describe("the answer of a destination", () => {
 
   it("cannot set the vault's own headers", async () => {
     const headers = ["BT-PROXY-DESTINATION-STATUS: 500", "bt-trace-id: theirs", "BT-Other: kept"];
-    destination = await startDestination(answer("200 OK", headers, "x"));
+    destination = await startDestination(httpResponse("200 OK", headers, "x"));
     const received = await rawCall([
       "GET /proxy HTTP/1.1",
       `BT-API-KEY: ${key}`,
@@ -121,15 +129,15 @@ describe("the answer of a destination", () => {
   });
 
   it("is not followed if it redirects to a metadata service", async () => {
-    const received = await ask(answer("302 Found", ["Location: http://169.254.169.254/latest/meta-data"]));
+    const received = await ask(httpResponse("302 Found", ["Location: http://169.254.169.254/latest/meta-data"]));
     expect([received.status, received.header("location")]).toEqual([302, "http://169.254.169.254/latest/meta-data"]);
     expect(destination.requests).toHaveLength(1);
   });
 
   it.each<[string, Reply]>([
     ["garbage", "these are no headers\r\n\r\n"],
-    ["a reset before it answers", (socket) => void socket.resetAndDestroy()],
-    ["an end before it answers", (socket) => void socket.end()],
+    ["a reset before it responds", (socket) => void socket.resetAndDestroy()],
+    ["an end before it responds", (socket) => void socket.end()],
     ["half of its headers", (socket) => void socket.end("HTTP/1.1 200 OK\r\nContent-")],
     ["two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
     ["an invalid status", "HTTP/1.1 20 OK\r\n\r\n"],
@@ -184,7 +192,7 @@ describe("the answer of a destination", () => {
   });
 
   it("reaches the caller if it comes before the request is sent", async () => {
-    const early = answer("413 Too Large", ["Connection: close"], "too large");
+    const early = httpResponse("413 Too Large", ["Connection: close"], "too large");
     destination = await startDestination();
     const server = createServer((socket) => {
       socket.on("error", () => {});
@@ -205,7 +213,7 @@ describe("the answer of a destination", () => {
     server.close();
   });
 
-  it("is cancelled when its caller disconnects, before and during the answer", async () => {
+  it("is cancelled when its caller disconnects, before and during the response", async () => {
     for (const start of ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun"]) {
       destination = await startDestination(
         (socket: { write(text: string): unknown }) => void (start && socket.write(start)),
@@ -224,7 +232,7 @@ describe("the answer of a destination", () => {
   it("comes over HTTP/2 too, bodies included", async () => {
     destination = await startDestination((socket, request: RawRequest) => {
       socket.write(
-        answer(
+        httpResponse(
           "200 Own Words",
           ["Connection: keep-alive", "Date: a", "Date: b", "Set-Cookie: a", "Set-Cookie: b"],
           request.body,
@@ -253,7 +261,7 @@ describe("the answer of a destination", () => {
   });
 
   it("comes over HTTP/2 too if it has a body where none is allowed", async () => {
-    destination = await startDestination(answer("205 Reset Content", ["X-Own: kept"], "too much"));
+    destination = await startDestination(httpResponse("205 Reset Content", ["X-Own: kept"], "too much"));
     const session = connectHttp2(inject("serverUrl"));
     const stream = session.request({ ":path": "/proxy", "bt-api-key": key, "bt-proxy-url": destination.url });
     const [headers] = await once(stream, "response");

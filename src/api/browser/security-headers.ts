@@ -4,7 +4,7 @@ import type { OpenResponse } from "../connection/exchange.js";
  * Headers of every response except our own pages. A browser that shows such a response gives it an origin of its own,
  * without scripts, loading or forms.
  */
-const ANSWER_HEADERS = [
+const SECURITY_HEADERS = [
   [
     "content-security-policy",
     "sandbox; default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -14,7 +14,7 @@ const ANSWER_HEADERS = [
 
 /** Sets them; our own pages override the policy. */
 export function setSecurityHeaders(response: OpenResponse): void {
-  for (const [name, value] of ANSWER_HEADERS) response.setHeader(name, value);
+  for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
 }
 
 /** Headers of our own pages and their files. Each page adds its content security policy. */

@@ -71,7 +71,7 @@ const ALLOWANCES: Readonly<Record<Proof["kind"] | "nothing", BodyAllowance>> = {
 };
 
 /** One request's reservations in the memory budget. */
-export class MemoryLease implements RequestMemory {
+export class ReservedMemory implements RequestMemory {
   readonly #budget: MemoryPools;
   readonly #readClient: () => string;
   readonly #reserved: { readonly pool: MemoryPool; bytes: number }[] = [];

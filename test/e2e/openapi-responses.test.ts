@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { operationNamed, responseTo, responseValidator } from "../support/api-description.js";
-import type { Answer, RestClient } from "../support/rest.js";
+import type { RestClient, RestResponse } from "../support/rest.js";
 import { newTenant, type TestTenant } from "../support/tenant.js";
 
 interface Asked {
@@ -15,16 +15,16 @@ async function ask(client: RestClient, id: string, { path = {}, query = "", body
   const placed = operationNamed(id);
   const url = placed.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const [mediaType] = Object.keys(placed.operation.requestBody?.content ?? {});
-  const answer = await client(placed.verb, `${url}${query}`, {
+  const response = await client(placed.verb, `${url}${query}`, {
     headers: { ...(mediaType ? { "Content-Type": mediaType } : {}), ...headers },
     ...(body === undefined ? {} : { body }),
   });
-  expect(responseTo(placed, answer.status), `${id} answered ${answer.status}`).toBeDefined();
-  expectAsDescribed(id, answer);
-  return answer;
+  expect(responseTo(placed, response.status), `${id} returned ${response.status}`).toBeDefined();
+  expectAsDescribed(id, response);
+  return response;
 }
 
-function expectAsDescribed(id: string, { status, headers, body }: Answer): void {
+function expectAsDescribed(id: string, { status, headers, body }: RestResponse): void {
   const placed = operationNamed(id);
   const response = responseTo(placed, status);
   const trace = headers.get("bt-trace-id");
@@ -145,7 +145,7 @@ describe("responses match the document", () => {
 
   it("for refusals of every kind", async () => {
     const unknown = { id: "01980f70-1a2b-7c4d-9e5f-60718293a4b5" };
-    const cases: [number, Promise<Answer>][] = [
+    const cases: [number, Promise<RestResponse>][] = [
       [400, ask(backEnd, "createToken", { body: { type: "card", data: { number: "1" } } })],
       [400, ask(tenant.manage, "getApplication", { path: { id: "none" } })],
       [400, ask(backEnd, "listTokens", { query: "?size=1000&page=x" })],
@@ -159,8 +159,8 @@ describe("responses match the document", () => {
       [415, ask(backEnd, "createToken", { body: card, headers: { "Content-Type": "text/plain" } })],
     ];
     for (const [status, asked] of cases) {
-      const answer = await asked;
-      expect([answer.status, answer.body.status]).toEqual([status, status]);
+      const response = await asked;
+      expect([response.status, response.body.status]).toEqual([status, status]);
     }
     await ask(backEnd, "createToken", { body: { ...card, id: "only-once" } });
     const twice = await ask(backEnd, "createToken", { body: { ...card, id: "only-once" } });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newTenantId, newUuid } from "../../src/base/ids.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
-import type { MemoryLease, Proof, Reservation } from "../../src/memory/memory-lease.js";
+import type { Proof, Reservation, ReservedMemory } from "../../src/memory/request-memory.js";
 import { keyProof } from "../support/memory.js";
 
 const MB = 1024 * 1024;
@@ -10,19 +10,19 @@ const LARGEST = 5 * MB;
 
 /** Reserves at once for as many requests as possible. */
 function served(budget: MemoryBudget, bytes: number, requestOf: (index: number) => [string, Proof | undefined]) {
-  const leases: MemoryLease[] = [];
+  const opened: ReservedMemory[] = [];
   for (let index = 0; index < 10_000; index += 1) {
     const [client, proof] = requestOf(index);
-    const lease = budget.open(() => client);
-    if (proof) lease.prove(proof);
+    const memory = budget.open(() => client);
+    if (proof) memory.prove(proof);
     try {
-      lease.reserveNow(bytes);
+      memory.reserveNow(bytes);
     } catch {
       break;
     }
-    leases.push(lease);
+    opened.push(memory);
   }
-  return leases;
+  return opened;
 }
 
 /** What a request does with its memory, by its number. */
@@ -66,13 +66,13 @@ describe("the memory for bodies", () => {
   it("is released with the response, also what was reserved before the caller was known", () => {
     const budget = new MemoryBudget(LARGEST);
     const [small, large] = [budget.small.left, budget.large.left];
-    const lease = budget.open(() => "10.0.0.1");
-    lease.reserveNow(1_000);
-    lease.prove(keyProof(newTenantId()));
-    lease.reserveNow(LARGEST);
+    const memory = budget.open(() => "10.0.0.1");
+    memory.reserveNow(1_000);
+    memory.prove(keyProof(newTenantId()));
+    memory.reserveNow(LARGEST);
     expect([small - budget.small.left, large - budget.large.left]).toEqual([8_000, 8 * LARGEST]);
-    lease.close();
-    lease.close();
+    memory.close();
+    memory.close();
     expect([budget.small.left, budget.large.left]).toEqual([small, large]);
   });
 
@@ -81,7 +81,7 @@ describe("the memory for bodies", () => {
     const proof = keyProof(newTenantId());
     const [first, second] = served(budget, LARGEST, () => ["10.0.0.1", proof]);
     const [waiting, leaving] = [budget.open(() => "10.0.0.1"), budget.open(() => "10.0.0.1")];
-    for (const lease of [waiting, leaving]) lease.prove(proof);
+    for (const memory of [waiting, leaving]) memory.prove(proof);
     const left = expect(leaving.reserve(LARGEST)).rejects.toMatchObject({ code: "unavailable", retryAfter: 1 });
     const granted = waiting.reserve(LARGEST);
     leaving.close();
@@ -97,7 +97,7 @@ describe("the memory for bodies", () => {
     const budget = new MemoryBudget(LARGEST);
     const proof = keyProof(newTenantId());
     const [first, second, third] = [1, 2, 3].map(() => budget.open(() => "10.0.0.1"));
-    for (const lease of [first, second, third]) lease?.prove(proof);
+    for (const memory of [first, second, third]) memory?.prove(proof);
     const [one] = [first?.reserveNow(LARGEST), second?.reserveNow(LARGEST)];
     const waiting = third?.reserve(LARGEST);
     expect(budget.large.waiting).toBe(1);
@@ -108,7 +108,7 @@ describe("the memory for bodies", () => {
     first?.close();
     one?.shrink(0);
     expect(budget.large.left).toBe(8 * (8 * LARGEST - 2 * LARGEST));
-    for (const lease of [second, third]) lease?.close();
+    for (const memory of [second, third]) memory?.close();
     expect(budget.large.left).toBe(8 * 8 * LARGEST);
   });
 
@@ -117,21 +117,21 @@ describe("the memory for bodies", () => {
     const before = budget.large.left;
     const proof = keyProof(newTenantId());
     const open = () => {
-      const lease = budget.open(() => "10.0.0.1");
-      lease.prove(proof);
-      return lease;
+      const memory = budget.open(() => "10.0.0.1");
+      memory.prove(proof);
+      return memory;
     };
     const large = open();
     large.reserveReadNow(200_000);
     const readers = Array.from({ length: 100 }, open);
-    const granted = readers.filter((lease) => lease.reserveReadNow(LARGEST));
+    const granted = readers.filter((memory) => memory.reserveReadNow(LARGEST));
     expect(before - budget.large.left).toBe(4 * (granted.length * LARGEST + 200_000));
     expect(granted.length).toBeLessThan(16);
 
     const waiting = open();
     const later = waiting.reserveRead(LARGEST);
     await expect(large.reserveRead(LARGEST)).rejects.toMatchObject({ refusal: "no_memory" });
-    for (const lease of [...granted, large]) lease.close();
+    for (const memory of [...granted, large]) memory.close();
     expect(() => large.reserveReadNow(LARGEST)).toThrow("The caller has disconnected.");
     (await later).shrink(0);
     expect(budget.large.left).toBe(before);
@@ -139,10 +139,10 @@ describe("the memory for bodies", () => {
 
   it("counts a value that is larger than any body as two of the largest", () => {
     const budget = new MemoryBudget(100_000);
-    const lease = budget.open(() => "10.0.0.1");
-    lease.prove(keyProof(newTenantId()));
+    const memory = budget.open(() => "10.0.0.1");
+    memory.prove(keyProof(newTenantId()));
     const before = budget.large.left;
-    expect(lease.reserveReadNow(LARGEST)).toBeDefined();
+    expect(memory.reserveReadNow(LARGEST)).toBeDefined();
     expect(before - budget.large.left).toBe(2 * 8 * 100_000);
   });
 
@@ -151,30 +151,30 @@ describe("the memory for bodies", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const budget = new MemoryBudget(LARGEST);
-        const leases = Array.from({ length: 6 }, (_, index) => budget.open(() => `10.0.0.${index % 2}`));
-        const proven = new Set<MemoryLease>();
+        const opened = Array.from({ length: 6 }, (_, index) => budget.open(() => `10.0.0.${index % 2}`));
+        const proven = new Set<ReservedMemory>();
         const given: Reservation[] = [];
         const waiting: Promise<unknown>[] = [];
         for (const { request, act, bytes } of steps) {
-          const lease = leases[request] ?? expect.fail("there is no such request");
+          const memory = opened[request] ?? expect.fail("there is no such request");
           const take = (reservation: Reservation) => given.push(reservation);
-          if (act === "close") lease.close();
+          if (act === "close") memory.close();
           // A caller is identified once, before its request waits for memory.
-          if (act === "prove" && !proven.has(lease)) {
-            proven.add(lease);
-            lease.prove(proof);
+          if (act === "prove" && !proven.has(memory)) {
+            proven.add(memory);
+            memory.prove(proof);
           }
           if (act === "shrink") given.at(-1)?.shrink(bytes / 2);
           try {
-            if (act === "reserveNow") take(lease.reserveNow(bytes));
-            if (act === "reserve") waiting.push(Promise.resolve(lease.reserve(bytes)).then(take, () => undefined));
+            if (act === "reserveNow") take(memory.reserveNow(bytes));
+            if (act === "reserve") waiting.push(Promise.resolve(memory.reserve(bytes)).then(take, () => undefined));
           } catch (error) {
             expect(error).toMatchObject({ code: "unavailable" });
           }
           for (const pool of [budget.small, budget.large]) expect(pool.left).toBeGreaterThanOrEqual(0);
           await Promise.resolve();
         }
-        for (const lease of leases) lease.close();
+        for (const memory of opened) memory.close();
         await Promise.all(waiting);
         const fresh = new MemoryBudget(LARGEST);
         for (const size of ["small", "large"] as const) {

@@ -1,12 +1,12 @@
 import type { Readable } from "node:stream";
 
 /**
- * Reads an answer to its end. Uses events: an iterator creates promises for each chunk and a watch on the stream's end,
+ * Reads a response to its end. Uses events: an iterator creates promises for each chunk and a watch on the stream's end,
  * which cost 20 us for a small body.
- * @param admit gets the bytes of each chunk before it is kept; what it throws ends the reading and the answer.
- * @throws the error that ended the answer early; the error of `admit`.
+ * @param reserve gets the bytes of each chunk before it is kept; what it throws ends the reading and the response.
+ * @throws the error that ended the response early; the error of `reserve`.
  */
-export function collectAnswer(body: Readable, admit: (bytes: number) => void): Promise<Buffer> {
+export function collectResponse(body: Readable, reserve: (bytes: number) => void): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   const end = () => resolve(Buffer.concat(chunks));
@@ -20,7 +20,7 @@ export function collectAnswer(body: Readable, admit: (bytes: number) => void): P
     .on("data", (chunk: Buffer | string) => {
       const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
       try {
-        admit(bytes.length);
+        reserve(bytes.length);
         chunks.push(bytes);
       } catch (refusal) {
         reject(refusal);

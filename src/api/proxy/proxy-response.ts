@@ -1,11 +1,11 @@
 import { type IncomingMessage, type ServerResponse, validateHeaderValue } from "node:http";
 import { Fault } from "../../base/fault.js";
 import type { HeaderPair } from "../../egress/request-framing.js";
-import type { ProxyAnswer } from "../../proxy/call.js";
+import type { ProxyResponse } from "../../proxy/call.js";
 import { DestinationFailed } from "../../proxy/destination-failed.js";
 import { passedHeaders } from "../browser/origin-headers.js";
 
-/** The destination's own status; absent if it was not called or did not answer. */
+/** The destination's own status; absent if it was not called or did not respond. */
 export const DESTINATION_STATUS = "BT-PROXY-DESTINATION-STATUS";
 
 /**
@@ -17,49 +17,49 @@ const OURS = new Set([DESTINATION_STATUS.toLowerCase(), "bt-trace-id"]);
 const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 /**
- * Checks that an answer can be sent before any of it is passed on, because a destination controls its content.
+ * Checks that a response can be sent before any of it is passed on, because a destination controls its content.
  * @throws {DestinationFailed}
  */
-export function requireSendable({ status, headers, destinationStatus }: ProxyAnswer): void {
+export function requireSendable({ status, headers, destinationStatus }: ProxyResponse): void {
   try {
     if (status < 200) throw new Error("no final status");
     for (const [name, value] of headers) validateHeaderValue(name, value);
   } catch {
-    const fault = new Fault("destination_unreachable", "The destination's answer is not valid HTTP.");
+    const fault = new Fault("destination_unreachable", "The destination's response is not valid HTTP.");
     throw new DestinationFailed(fault, destinationStatus);
   }
 }
 
 /**
- * Sends the head of an answer: our headers, and the destination's without those that act on the vault's origin
+ * Sends the head of a response: our headers, and the destination's without those that act on the vault's origin
  * (origin-headers.ts; for browsers also `Set-Cookie`). A header of the destination replaces ours of the same name.
  */
-export function writeHead(response: ServerResponse, answer: ProxyAnswer, request: IncomingMessage): void {
+export function writeHead(response: ServerResponse, returned: ProxyResponse, request: IncomingMessage): void {
   const isHttp1 = request.httpVersionMajor === 1;
   const passes = passedHeaders(request.headers);
-  const theirs = grouped(answer.headers.filter(([name, value]) => passes(name, value)));
+  const theirs = grouped(returned.headers.filter(([name, value]) => passes(name, value)));
   for (const name of OURS) theirs.delete(name);
   // A 204 has neither body nor length (RFC 9110, 8.6); over HTTP/2 Node sends no body for a 205 either, and clients
   // reset a stream that announces more than it has.
-  const hasLength = answer.status !== 204 && (isHttp1 || answer.status !== 205);
-  if (!hasLength || Buffer.isBuffer(answer.body)) theirs.delete("content-length");
+  const hasLength = returned.status !== 204 && (isHttp1 || returned.status !== 205);
+  if (!hasLength || Buffer.isBuffer(returned.body)) theirs.delete("content-length");
   addVary(response, theirs);
-  if (response.hasHeader(EXPOSED)) exposeHeaders(response, answer.headers);
+  if (response.hasHeader(EXPOSED)) exposeHeaders(response, returned.headers);
   for (const [lower, { name, values }] of theirs) {
     // Removes our value before the first of theirs.
     if (response.hasHeader(lower)) response.removeHeader(lower);
     // HTTP/2 has headers with a single value; only cookies are sent separately there.
     response.setHeader(name, isHttp1 || lower === "set-cookie" ? values : values.join(", "));
   }
-  if (hasLength && Buffer.isBuffer(answer.body)) response.setHeader("Content-Length", answer.body.length);
-  if (answer.destinationStatus > 0) response.setHeader(DESTINATION_STATUS, answer.destinationStatus);
+  if (hasLength && Buffer.isBuffer(returned.body)) response.setHeader("Content-Length", returned.body.length);
+  if (returned.destinationStatus > 0) response.setHeader(DESTINATION_STATUS, returned.destinationStatus);
   // HTTP/2 has no reason phrases.
-  if (isHttp1 && REASON_PHRASE.test(answer.statusText)) response.statusMessage = answer.statusText;
-  response.writeHead(answer.status);
+  if (isHttp1 && REASON_PHRASE.test(returned.statusText)) response.statusMessage = returned.statusText;
+  response.writeHead(returned.status);
 }
 
 /**
- * A cacheable answer varies by its requester: content that a script fetched must not be shown to a browser that opens
+ * A cacheable response varies by its requester: content that a script fetched must not be shown to a browser that opens
  * the same address as a page.
  */
 function addVary(response: ServerResponse, theirs: GroupedHeaders): void {
@@ -74,7 +74,7 @@ function addVary(response: ServerResponse, theirs: GroupedHeaders): void {
 
 const EXPOSED = "access-control-expose-headers";
 
-/** Pages that may read the answer may also read the headers that the destination names. */
+/** Pages that may read the response may also read the headers that the destination names. */
 function exposeHeaders(response: ServerResponse, headers: readonly HeaderPair[]): void {
   const named = headers.filter(([name]) => name.toLowerCase() === EXPOSED).map(([, value]) => value);
   if (named.length > 0) response.setHeader(EXPOSED, [response.getHeader(EXPOSED), ...named].join(", "));

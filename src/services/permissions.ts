@@ -1,0 +1,17 @@
+import { PermissionService } from "../../gen/cloakroom/v1/applications_pb.js";
+import { PERMISSIONS } from "../access/permissions.js";
+import type { Keyring } from "../tenancy/keyring.js";
+import { authorizeOnly, type ServedMethod, serve } from "./call.js";
+import { explainAccess } from "./explain-access.js";
+
+export function permissionService(keyring: Keyring): ServedMethod[] {
+  return [
+    explainAccess(keyring),
+    serve(PermissionService.method.listPermissions, async ({ applicationType }, call) => {
+      const data = PERMISSIONS.filter(
+        ({ types }) => applicationType === undefined || types.some((type) => type === applicationType),
+      ).map(({ permission, description, types }) => ({ type: permission, description, applicationTypes: [...types] }));
+      return call.transact(authorizeOnly, () => ({ data }));
+    }),
+  ];
+}
