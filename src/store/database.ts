@@ -178,7 +178,10 @@ function openPools({
 
 /** Leaves at least one connection to other tenants, whose transactions would otherwise wait for this tenant's. */
 function leavingOne(limits: BatchLimits, connections: number): BatchLimits {
-  return { ...limits, perTenant: Math.max(1, Math.min(limits.perTenant, connections - 1)) };
+  return {
+    ...limits,
+    transactionsPerTenant: Math.max(1, Math.min(limits.transactionsPerTenant, connections - 1)),
+  };
 }
 
 /**

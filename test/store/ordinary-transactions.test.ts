@@ -18,7 +18,7 @@ afterAll(() => database?.[Symbol.asyncDispose]());
 const lockNamedRow = lockedRead("due", { kind: text((name: string) => name) }, namedRowExists);
 
 /** One request per transaction. */
-const ORDINARY = { batch: 1, perTenant: 4, connections: 4 } as const;
+const ORDINARY = { batch: 1, transactionsPerTenant: 4, connections: 4 } as const;
 
 describe("a transaction of one request", () => {
   it("may await anything between its queries, and commits what it did", async () => {
@@ -136,7 +136,7 @@ describe("a transaction of one request", () => {
   });
 
   it("leaves connections to other tenants, and serves all in the end", async () => {
-    await using fixture = await openFixture(database, { ...ORDINARY, perTenant: 3 });
+    await using fixture = await openFixture(database, { ...ORDINARY, transactionsPerTenant: 3 });
     const other = await fixture.newTenant();
     const release = Promise.withResolvers<void>();
     const holding = Array.from({ length: 9 }, () =>

@@ -100,7 +100,7 @@ const REQUIRE_OPEN_MINUTE = boundWrite<"once">({
 /** Milliseconds from the start of a minute until it is sealed: the minute itself, and one for clocks that differ. */
 export const SEALED_AFTER_MS = 2 * MINUTE_MS;
 
-/** Writes a log row in the transaction of its effect. The row can serve as the marker of an unknown commit. */
+/** Writes a log row in the transaction of its effect. It is the marker of an unknown commit, unless the request has set one. */
 export function writeLog(tx: Transaction, draft: LogRowDraft): void {
   tx.enqueue(INSERT_LOG_ROW, draft);
   expectLogRows(tx);

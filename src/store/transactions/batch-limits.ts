@@ -1,12 +1,15 @@
-/** Limits on requests that share a transaction or wait for one. */
+/**
+ * Limits on the transactions of a pool of connections, and on the requests that wait for one. overload-detector.ts limits
+ * the requests of a tenant.
+ */
 export interface BatchLimits {
   /** Most requests in one transaction. */
   readonly batch: number;
   /** Most concurrent transactions of one tenant. Its other requests collect for the next one. */
-  readonly perTenant: number;
+  readonly transactionsPerTenant: number;
   /**
-   * Most milliseconds that requests wait for others while a running transaction of their tenant carries more than twice
-   * as many. A transaction costs as much CPU time as three requests.
+   * Milliseconds for which a tenant's requests wait for others while more than twice as many are in running transactions
+   * of the tenant. A transaction costs as much CPU time as three requests.
    */
   readonly batchingWindowMs: number;
   readonly queuePerTenant: number;
@@ -16,7 +19,8 @@ export interface BatchLimits {
   /** Milliseconds after which an unanswered transaction is cancelled and its connection dropped. */
   readonly timeoutMs: number;
   /**
-   * The same for one step of a transaction: twice the statement timeout, and a second. The database's own timeout has no
+   * Milliseconds after which a connection is dropped that has not ended one step of a transaction: twice the statement
+   * timeout, and a second. The database's own timeout has no
    * effect if it does not respond, or if it waits for a node of its cluster that does not: Citus 13 asks that node to
    * cancel the statement, and waits for it. Absent: `timeoutMs` alone.
    */
@@ -31,7 +35,7 @@ export interface BatchLimits {
  */
 export const SHARED_LIMITS: BatchLimits = {
   batch: 100,
-  perTenant: 2,
+  transactionsPerTenant: 2,
   batchingWindowMs: 10,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
@@ -47,7 +51,7 @@ export const SHARED_LIMITS: BatchLimits = {
  */
 export const ORDINARY_LIMITS: BatchLimits = {
   batch: 1,
-  perTenant: 4,
+  transactionsPerTenant: 4,
   batchingWindowMs: 0,
   queuePerTenant: 1_000,
   queueInAll: 10_000,
@@ -64,7 +68,7 @@ export const ORDINARY_LIMITS: BatchLimits = {
  */
 export const BULK_LIMITS: BatchLimits = {
   batch: 1,
-  perTenant: 4,
+  transactionsPerTenant: 4,
   batchingWindowMs: 0,
   queuePerTenant: 400,
   queueInAll: 2_000,

@@ -8,8 +8,8 @@ import type { TransactionResult } from "./shared-transaction.js";
 import { type QueuedRequest, rejectAll, settle, settleOne } from "./tenant-queue.js";
 
 /**
- * Attempts until a conflict or an unavailable database is reported to the caller. Only this module retries
- * transactions: after a serialization failure, a deadlock, a key that another transaction has just taken (the next
+ * Most attempts, the first included, before a conflict or an unavailable database is reported to the caller. Only this
+ * module retries transactions: after a serialization failure, a deadlock, a key that another transaction has just taken (the next
  * attempt finds its row), and a lost connection.
  */
 const ATTEMPTS = 5;
@@ -48,7 +48,7 @@ export class BatchSettlement {
         tenantId,
       });
       if (committed === "unreachable") return rejectAll(batch, unavailable("commit outcome unknown"));
-      // Committed requests have their outcome, except those whose last output was lost with the connection.
+      // If committed, only requests whose last output was lost with the connection run again.
       const unsettled = committed ? settle(batch, result.requests).map(({ waiting }) => waiting) : batch;
       return this.#retry(tenantId, unsettled, unavailable("connection lost during commit"));
     }
@@ -80,7 +80,7 @@ export class BatchSettlement {
     this.#parts.requeue(tenantId, batch);
   }
 
-  /** Runs the same requests again after a growing delay, until they are older than two time limits of transactions. */
+  /** Runs requests again after a growing delay. Rejects those that have had all attempts, or arrived over twice `timeoutMs` ago. */
   async #retry(tenantId: TenantId, batch: QueuedRequest[], finalError: Error): Promise<void> {
     if (batch.length === 0) return;
     const tooOld = performance.now() - 2 * this.#parts.limits.timeoutMs;

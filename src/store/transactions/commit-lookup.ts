@@ -20,7 +20,7 @@ export interface UnknownCommit {
  */
 export type CommitLookup = (commit: UnknownCommit) => Promise<boolean>;
 
-/** Longer than the statements may take. A server that exceeds this does not enforce its statement timeout either. */
+/** Longer than the statements may take. A database that takes longer ignores its statement timeout. */
 const TIMEOUT_MS = 5_000;
 
 /** @param timeoutMs after which an unresponsive connection is dropped. */

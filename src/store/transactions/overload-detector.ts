@@ -1,10 +1,10 @@
 /**
- * Most requests of one tenant in flight while the tenant is overloaded: at some 3,000 served a second, an admitted
- * request waits some 50 ms.
+ * Requests of a tenant, waiting or running, from which it may count as overloaded. At 3,000 a second the last of them
+ * waits 50 ms.
  */
-export const MAX_IN_FLIGHT = 160;
+export const MAX_PENDING = 160;
 
-/** Milliseconds for which there may be more. A burst of any size is served, not rejected. */
+/** Milliseconds for which a tenant may have {@link MAX_PENDING} or more. A burst of any size is served, not rejected. */
 const BURST_MS = 1_000;
 
 /** Milliseconds after the last rejection in which another burst is not tolerated. */
@@ -31,9 +31,12 @@ export class OverloadDetector {
     return now < this.#cooldownUntil;
   }
 
-  /** @param now in milliseconds, never decreasing. */
-  isOverloaded(inFlight: number, now: number): boolean {
-    if (inFlight < MAX_IN_FLIGHT) {
+  /**
+   * @param pending requests of the tenant, waiting or running.
+   * @param now in milliseconds, never decreasing.
+   */
+  isOverloaded(pending: number, now: number): boolean {
+    if (pending < MAX_PENDING) {
       this.#since = undefined;
       return false;
     }

@@ -221,8 +221,11 @@ function setTenant(engine: Engine, tenantId: TenantId): Command {
 }
 
 /**
- * Whether the commit was sent and has no clear result, or succeeded although an earlier output of the same step cannot
- * be read. Any error in response to it counts as unclear.
+ * Whether the commit may have happened:
+ *
+ * - it was sent, and the connection was lost before its response;
+ * - its response is an error of any kind;
+ * - it succeeded, but an earlier output of the same step cannot be read.
  */
 function isUnknown(end: StepEnd, commit: Command): boolean {
   if (end.kind === "lost") return end.wasSent;
@@ -233,7 +236,10 @@ function errorIn(end: StepEnd): unknown {
   return end.kind === "done" ? new ConnectionLost() : end.error;
 }
 
-/** The marker shows whether the commit happened. Work that sets none is harmless to repeat, such as a read. */
+/**
+ * The marker shows whether the commit happened. Work that sets none may run twice, such as a read, which is then logged
+ * twice.
+ */
 function unknownCommit(
   { processId }: Connection,
   requests: readonly BatchedRequest[],

@@ -50,8 +50,9 @@ const STALLED_FOR_MS = 10_000;
 export class TenantQueue {
   readonly tenantId: TenantId;
   readonly waiting: QueuedRequest[] = [];
-  /** Transactions in flight. */
+  /** Transactions that run now. */
   transactions = 0;
+  /** Requests in these transactions. */
   inFlight = 0;
   readonly #overload = new OverloadDetector();
   #stalledUntil = 0;

@@ -10,7 +10,7 @@ import type { CommitLookup } from "./commit-lookup.js";
 import { ConfirmedRevisions } from "./confirmed-revisions.js";
 import { LargeReads, MemoryNeeded, type ReadMemory } from "./large-reads.js";
 import { LoggedMinutes } from "./logged-minutes.js";
-import { MAX_IN_FLIGHT } from "./overload-detector.js";
+import { MAX_PENDING } from "./overload-detector.js";
 import {
   type Guard,
   hasLogged,
@@ -89,7 +89,7 @@ export class TransactionBatcher {
 
   /** Whether any tenant may be overloading the server: a cheap check before a request's tenant is known. */
   get isBusy(): boolean {
-    return this.#queued + this.#counts.inFlight >= MAX_IN_FLIGHT;
+    return this.#queued + this.#counts.inFlight >= MAX_PENDING;
   }
 
   /** Why a tenant's request is rejected before any part of it is read; undefined if there is room for it. */
@@ -145,7 +145,7 @@ export class TransactionBatcher {
     this.#enlist(queue);
   }
 
-  /** Rejects waiting and new requests, and lets transactions in flight end. */
+  /** Rejects waiting and new requests, and lets running transactions end. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#watch);
@@ -214,7 +214,7 @@ export class TransactionBatcher {
   }
 
   #mayStart(queue: TenantQueue, now: number): boolean {
-    if (queue.transactions >= this.#limits.perTenant) return false;
+    if (queue.transactions >= this.#limits.transactionsPerTenant) return false;
     if (queue.isStalled(now) && this.#counts.stalled >= Math.max(1, Math.floor(this.#slots.length / 2))) return false;
     if (queue.isWorthATransaction(now - this.#limits.batchingWindowMs)) return true;
     // No other event may wake the dispatcher, so set a timer.

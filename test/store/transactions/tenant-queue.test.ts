@@ -170,7 +170,12 @@ describe("a queue", () => {
   });
 
   it("rejects requests that wait too long, and stores nothing of them", async () => {
-    await using fixture = await openFixture(database, { connections: 1, perTenant: 1, batch: 1, waitMs: 100 });
+    await using fixture = await openFixture(database, {
+      connections: 1,
+      transactionsPerTenant: 1,
+      batch: 1,
+      waitMs: 100,
+    });
     const outcomes = await (async () => {
       await using _blocked = await blockInserts();
       const running = fixture.insert("active");
@@ -187,7 +192,12 @@ describe("a queue", () => {
   });
 
   it("rejects requests that wait too long also behind some whose transaction timed out", async () => {
-    await using fixture = await openFixture(database, { connections: 1, perTenant: 1, waitMs: 100, timeoutMs: 1_500 });
+    await using fixture = await openFixture(database, {
+      connections: 1,
+      transactionsPerTenant: 1,
+      waitMs: 100,
+      timeoutMs: 1_500,
+    });
     const other = await fixture.newTenant();
     await fixture.insert("warm");
     const hangNext = () => fixture.proxy.set({ at: "before", statement: /insert into due/, does: "hang" });
