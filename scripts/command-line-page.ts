@@ -1,4 +1,4 @@
-import { type ApiCommand, COMMON_FLAGS, type Flags } from "../src/cli/api/command.js";
+import { type ApiCommand, COMMON_FLAGS, type Flags } from "../src/cli/api/api-command.js";
 import { API_COMMANDS } from "../src/cli/api/commands.js";
 import { EXIT_CODE_MEANINGS } from "../src/cli/api/exit-codes.js";
 import { OPERATOR_COMMANDS } from "../src/cli/operator-commands.js";

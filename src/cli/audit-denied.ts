@@ -4,7 +4,8 @@ import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault } from "../vault/vault.js";
 import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import { type Command, UsageError } from "./command.js";
+import type { Command } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 const GROUPS: Readonly<Record<string, (row: LogRow) => string | null>> = {
   actor: ({ actor_id }) => actor_id,

@@ -12,9 +12,10 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import { openLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import { type CommandInput, requiredText, UsageError } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
+import { type CommandInput, requiredText } from "./operator-command.js";
 import { progressOf } from "./progress.js";
+import { UsageError } from "./usage-error.js";
 
 /** Exports a range of one tenant's log in the form that `audit verify FILE` verifies. The export leaves a log row. */
 export async function exportSigned({ config, options, say, printResult }: CommandInput): Promise<void> {

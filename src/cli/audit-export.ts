@@ -5,9 +5,10 @@ import { openLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
 import { exportSigned, recordExport } from "./audit-export-range.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import { type Command, requiredText, UsageError } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
+import { type Command, requiredText } from "./operator-command.js";
 import { progressOf } from "./progress.js";
+import { UsageError } from "./usage-error.js";
 
 export const auditExport: Command = {
   summary: "Write the log with its seals as lines of JSON, for an archive outside this vault's control",

@@ -2,7 +2,7 @@ import { systemClock } from "../base/clock.js";
 import { logSigningKey } from "../crypto/log-signing.js";
 import { openVault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 export const auditKey: Command = {
   summary: "Show the public keys that sign tenants' logs, for auditors who verify exports",

@@ -5,7 +5,7 @@ import { listLogRows } from "../store/audit/log-listing.js";
 import { readLogSnapshot } from "../store/audit/log-snapshot.js";
 import { openVault } from "../vault/vault.js";
 import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showRow } from "./audit-search.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 const { tenant: _, ...OPTIONS } = SEARCH_OPTIONS;
 

@@ -3,7 +3,7 @@ import { systemClock } from "../base/clock.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { openVault } from "../vault/vault.js";
 import { chosenOf } from "./chosen-tenants.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 export const auditReopen: Command = {
   summary: "Set logs back to the present that a fast clock closed ahead of time",

@@ -7,7 +7,8 @@ import { listActiveTenants } from "../store/tenancy/operator-tenants.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { verifyTenant } from "./audit-verify.js";
 import { chosenOf } from "./chosen-tenants.js";
-import { type Command, type CommandInput, UsageError } from "./command.js";
+import type { Command, CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 export const auditRestart: Command = {
   summary: "Continue a chain of seals that was tampered with, after you have investigated",

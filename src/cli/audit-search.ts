@@ -2,7 +2,8 @@ import type { LogCoverage } from "../audit/search-log.js";
 import type { TenantId } from "../base/ids.js";
 import { parseIsoTime } from "../base/iso-time.js";
 import type { LogRow } from "../store/audit/log-listing.js";
-import { type CommandInput, UsageError } from "./command.js";
+import type { CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** Options of every search of the log. */
 export const SEARCH_OPTIONS = {

@@ -2,8 +2,9 @@ import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { type ExportState, type ExportVerdict, verifyExport } from "../audit/verify-export.js";
 import { readCertificates } from "../crypto/time-stamp.js";
-import { type CommandInput, UsageError } from "./command.js";
 import { describeFinding } from "./describe-finding.js";
+import type { CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** A file that can be neither trusted nor refuted has the exit code of a wrong call. */
 export const EXIT_CODES = { good: 0, tampered: 1, unknown: 2 } as const satisfies Record<ExportState, number>;

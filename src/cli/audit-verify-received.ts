@@ -1,8 +1,9 @@
 import { type ReceivedVerdict, type TenantPublicKeys, verifyReceived } from "../audit/verify-received.js";
 import { fingerprintOf, readLogPublicKey } from "../crypto/log-signing.js";
 import { EXIT_CODES, readingFile } from "./audit-verify-export.js";
-import { type CommandInput, UsageError } from "./command.js";
 import { describeFinding } from "./describe-finding.js";
+import type { CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** Verifies what a sink got without opening the vault. The exit codes are those of an export. */
 export async function verifyReceivedFile(file: string, { options, printResult }: CommandInput): Promise<void> {

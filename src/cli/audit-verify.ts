@@ -14,8 +14,8 @@ import { openVault, type Vault } from "../vault/vault.js";
 import { verifyExportFile } from "./audit-verify-export.js";
 import { verifyReceivedFile } from "./audit-verify-received.js";
 import { chosenOf } from "./chosen-tenants.js";
-import type { Command, CommandInput } from "./command.js";
 import { describeFinding } from "./describe-finding.js";
+import type { Command, CommandInput } from "./operator-command.js";
 import { progressOf } from "./progress.js";
 import { type EarlierResult, readSeenSeals } from "./seen-seals.js";
 

@@ -5,7 +5,8 @@ import type { LogRow } from "../store/audit/log-listing.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow, type Window } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import { type Command, type CommandInput, UsageError } from "./command.js";
+import type { Command, CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 export const auditWhatDid: Command = {
   summary: "Show what an application, person, key or session did, by day",

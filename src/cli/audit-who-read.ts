@@ -3,7 +3,7 @@ import { systemClock } from "../base/clock.js";
 import { openVault } from "../vault/vault.js";
 import { readWindow, SEARCH_HELP, SEARCH_OPTIONS, showCoverage, showRow } from "./audit-search.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 /** Operations that show a token or send it on. Rows about entities of one id may be of any entity type. */
 const READING = ["read", "use", "replay"];

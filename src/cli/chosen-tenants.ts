@@ -1,7 +1,8 @@
 import { parseUuid, type TenantId } from "../base/ids.js";
 import { listActiveTenants } from "../store/tenancy/operator-tenants.js";
 import type { Vault } from "../vault/vault.js";
-import { type CommandInput, UsageError } from "./command.js";
+import type { CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** The tenants of a command: the one in --tenant, or all. */
 export async function chosenTenants(vault: Vault, options: CommandInput["options"]): Promise<readonly TenantId[]> {

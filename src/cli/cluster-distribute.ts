@@ -1,5 +1,6 @@
 import { distributeVault, vaultDistributionStatements } from "../vault/prepare-vault.js";
-import { type Command, type CommandInput, UsageError } from "./command.js";
+import type { Command, CommandInput } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** The limit of Citus. */
 const MAX_SHARDS = 64_000;

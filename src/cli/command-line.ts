@@ -6,9 +6,9 @@ import { ConfigError } from "../settings/config-error.js";
 import { EmbeddedDatabaseError } from "../store/embedded/embedded-database.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { ExportFileError } from "../store/vault-copy/format.js";
-import { UsageError } from "./command.js";
 import { OPERATOR_ACTIONS } from "./operator-actions.js";
-import { runCommand } from "./run-command.js";
+import { runOperatorCommand } from "./run-operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** Errors whose message is written for the operator. */
 const FOR_OPERATORS = [
@@ -28,7 +28,7 @@ const FOR_OPERATORS = [
 const DISK_FULL = ["ENOSPC", "EDQUOT", "53100"];
 
 try {
-  await runCommand(OPERATOR_ACTIONS, process.argv.slice(2));
+  await runOperatorCommand(OPERATOR_ACTIONS, process.argv.slice(2));
 } catch (error) {
   const isForOperators = FOR_OPERATORS.some((kind) => error instanceof kind);
   process.stderr.write(`${isForOperators && error instanceof Error ? error.message : describe(error)}\n`);

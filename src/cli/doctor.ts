@@ -16,7 +16,7 @@ import { DatabaseSetupError } from "../store/postgres/roles.js";
 import { listClosedAhead } from "../store/tenancy/operator-tenants.js";
 import { privilegedLogins } from "../vault/configured-database.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 /** Errors whose messages say what to do. */
 const OURS = [DatabaseSetupError, KeyFileError, RootKeyDenied, RootKeyUnreachable, ShareError, EmbeddedDatabaseError];

@@ -1,5 +1,5 @@
 import { suggestionFor } from "../base/suggestion.js";
-import type { ApiCommand } from "./api/command.js";
+import type { ApiCommand } from "./api/api-command.js";
 import { API_COMMANDS } from "./api/commands.js";
 import { argumentAt, completionScript, completionsOf } from "./api/completion.js";
 import { commandHelp, overview } from "./api/help.js";
@@ -23,11 +23,11 @@ async function run(args: readonly string[]): Promise<void> {
   if (first === "help") return second === undefined ? print(overview()) : help(second, third);
   const command = apiCommandOf(args);
   if (command) {
-    const { runApiCommand } = await import("./api/run.js");
+    const { runApiCommand } = await import("./api/run-api-command.js");
     const words = isNamed(command.name, args) ? command.name.split(" ").length : 1;
     return runApiCommand(command, args.slice(words));
   }
-  if (OPERATOR_COMMANDS.some(({ name }) => isNamed(name, args))) return runOperatorCommand(first);
+  if (OPERATOR_COMMANDS.some(({ name }) => isNamed(name, args))) return loadOperatorCommand(first);
   return refuse(args);
 }
 
@@ -58,7 +58,7 @@ function isNamed(name: string, args: readonly string[]): boolean {
   return name.split(" ").every((word, index) => args[index] === word);
 }
 
-async function runOperatorCommand(name: string): Promise<void> {
+async function loadOperatorCommand(name: string): Promise<void> {
   // Settings of the API's commands, in the same shell. The server refuses them: CLOAKROOM_URL may be meant as PUBLIC_URL.
   if (name !== "serve") for (const key of ["CLOAKROOM_URL", "CLOAKROOM_API_KEY"]) delete process.env[key];
   await import("./command-line.js");

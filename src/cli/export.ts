@@ -11,8 +11,8 @@ import { listRootKeys } from "../store/tenancy/root-keys.js";
 import { type ExportHeader, FORMAT, headerLine } from "../store/vault-copy/format.js";
 import { exportSections } from "../store/vault-copy/write-export.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import { type Command, requiredText } from "./command.js";
 import { requireNew, writeNewFile } from "./new-file.js";
+import { type Command, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { progressOf } from "./progress.js";
 

@@ -17,8 +17,9 @@ import { uuidOf } from "../services/show.js";
 import { type OfficialFormula, writeOfficialFormulas } from "../store/functions/reactor-formulas.js";
 import { connect } from "../store/postgres/connect.js";
 import { openVault } from "../vault/vault.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
+import { UsageError } from "./usage-error.js";
 
 export const formulasImport: Command = {
   summary: "Publish official reactor formulas to all tenants, replacing earlier ones with the same ids",

@@ -13,8 +13,9 @@ import { importSections } from "../store/vault-copy/read-export.js";
 import { registeredKey } from "../vault/open-root-key.js";
 import { sharesOnInput } from "../vault/unsealing.js";
 import { openWithoutRootKey } from "../vault/vault.js";
-import { type Command, type CommandInput, requiredText, UsageError } from "./command.js";
+import { type Command, type CommandInput, requiredText } from "./operator-command.js";
 import { progressOf } from "./progress.js";
+import { UsageError } from "./usage-error.js";
 
 export const importCommand: Command = {
   summary: "Load an export into an empty database, atomically; the root key must be available",

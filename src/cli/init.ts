@@ -1,5 +1,5 @@
 import { initVault } from "../vault/prepare-vault.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 export const init: Command = {
   summary: "Set up the database (embedded unless DATABASE_URL is set): schema, roles and root key",

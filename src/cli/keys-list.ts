@@ -6,7 +6,8 @@ import { listTenantKeys } from "../store/tenancy/tenant-keys.js";
 import { listTenantIds } from "../store/tenancy/tenants.js";
 import { countStale } from "../tenancy/reseal.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import { type Command, UsageError } from "./command.js";
+import type { Command } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 export const keysList: Command = {
   summary: "List root keys and tenants' keys: ids, purposes, versions, states, and rows left under replaced ones",

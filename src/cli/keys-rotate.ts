@@ -10,8 +10,9 @@ import type { BrokenRow } from "../tenancy/broken-rows.js";
 import { rotateRootKey } from "../tenancy/root-rotation.js";
 import { beginRotation, finishRotation, RETIRE_AFTER_LEAST_MS, RETIRE_AFTER_MS } from "../tenancy/tenant-rotation.js";
 import { openVault, type Vault } from "../vault/vault.js";
-import { type Command, type CommandInput, UsageError } from "./command.js";
+import type { Command, CommandInput } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
+import { UsageError } from "./usage-error.js";
 
 const PROGRESS_EVERY_MS = 1_000;
 /** A process that dies while it replaces the root key blocks others for this long. */

@@ -5,9 +5,10 @@ import { MAX_SHARES, splitRootKey } from "../crypto/shares.js";
 import { connect } from "../store/postgres/connect.js";
 import { setRootKeyThreshold } from "../store/tenancy/root-keys.js";
 import { openVault } from "../vault/vault.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
 import { removeShares, requireNewShares, writeShares } from "./share-files.js";
+import { UsageError } from "./usage-error.js";
 
 export const keysSplit: Command = {
   summary: "Split the root key into shares for several people, some of whom together can restore it",

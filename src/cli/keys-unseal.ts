@@ -7,7 +7,8 @@ import { Sensitive } from "../crypto/sensitive.js";
 import { ShareError } from "../crypto/shares.js";
 import type { Config } from "../settings/config.js";
 import { type ShareResult, sharesIn, unsealSocketOf } from "../vault/unsealing.js";
-import { type Command, UsageError } from "./command.js";
+import type { Command } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 /** Longest result in characters: a problem of one line, and some counts. */
 const MAX_RESPONSE_LENGTH = 10_000;

@@ -7,7 +7,8 @@ import { SIGN_IN_PATH } from "../people/sign-in-message.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { openVault, type Vault } from "../vault/vault.js";
 import { chosenTenants } from "./chosen-tenants.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, requiredText } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 export const membersSignInLink: Command = {
   summary: "Show a link by which a member signs in once, within 10 minutes, in any browser",

@@ -1,7 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import { migrateVault } from "../vault/prepare-vault.js";
 import { openVault } from "../vault/vault.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 export const migrate: Command = {
   summary: "Bring the schema up to date",

@@ -1,7 +1,7 @@
 import { link, open, rename, rm, stat } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { newUuid } from "../base/ids.js";
-import { UsageError } from "./command.js";
+import { UsageError } from "./usage-error.js";
 
 /** @throws {UsageError} if the path exists. */
 export async function requireNew(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Commands } from "./command.js";
+import type { Commands } from "./operator-command.js";
 
 /** Loaded when they are called: the server alone takes half a second, most of what a command takes. */
 export const OPERATOR_ACTIONS: Commands = new Map([

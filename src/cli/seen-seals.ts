@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { SeenSeal } from "../audit/verify-log.js";
 import { isTenantId, type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
-import { UsageError } from "./command.js";
+import { UsageError } from "./usage-error.js";
 
 /** The content of an earlier `audit verify --json`. */
 export interface EarlierResult {

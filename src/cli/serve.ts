@@ -8,8 +8,8 @@ import type { RunningServer } from "../server/running-server.js";
 import { SHUTDOWN_TIMEOUT_MS } from "../server/shutdown.js";
 import { type ProvisionedTenant, provisionTenant } from "../tenancy/provision.js";
 import { StoppedBeforeUnseal } from "../vault/unsealing.js";
-import type { Command } from "./command.js";
 import { writeFirstSecret } from "./first-key.js";
+import type { Command } from "./operator-command.js";
 import { welcome, welcomeWithFile } from "./welcome.js";
 
 export const serve: Command = {

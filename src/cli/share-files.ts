@@ -2,8 +2,8 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeNew } from "../crypto/key-file.js";
 import type { Sensitive } from "../crypto/sensitive.js";
-import { UsageError } from "./command.js";
 import { exists } from "./new-file.js";
+import { UsageError } from "./usage-error.js";
 
 const REASONS = new Map([
   ["EEXIST", "it is a file"],

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { UsageError } from "./command.js";
+import { UsageError } from "./usage-error.js";
 
 /** Written by `@cloakroom/client/testing` into a data directory that it prepares, and removed from each copy. */
 const MARK = "template";

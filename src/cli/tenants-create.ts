@@ -3,8 +3,9 @@ import { systemClock } from "../base/clock.js";
 import { parseEmailAddress } from "../tenancy/email-address.js";
 import { provisionTenant } from "../tenancy/provision.js";
 import { openVault } from "../vault/vault.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, requiredText } from "./operator-command.js";
 import { operatorName } from "./operator-name.js";
+import { UsageError } from "./usage-error.js";
 
 export const tenantsCreate: Command = {
   summary: "Create a tenant with its owner and a management application, and show the management key once",

@@ -1,7 +1,7 @@
 import { systemClock } from "../base/clock.js";
 import { connect } from "../store/postgres/connect.js";
 import { openVault } from "../vault/vault.js";
-import type { Command } from "./command.js";
+import type { Command } from "./operator-command.js";
 
 export const tenantsList: Command = {
   summary: "List all tenants",

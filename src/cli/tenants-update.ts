@@ -2,7 +2,8 @@ import { systemClock } from "../base/clock.js";
 import { isTenantId } from "../base/ids.js";
 import { setIncludedMonthlyTokens } from "../tenancy/plan.js";
 import { openVault } from "../vault/vault.js";
-import { type Command, requiredText, UsageError } from "./command.js";
+import { type Command, requiredText } from "./operator-command.js";
+import { UsageError } from "./usage-error.js";
 
 const MOST = 1_000_000_000_000;
 

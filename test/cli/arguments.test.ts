@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { newTenantId } from "../../src/base/ids.js";
+import type { ApiCommand } from "../../src/cli/api/api-command.js";
 import { parseArguments } from "../../src/cli/api/arguments.js";
-import type { ApiCommand } from "../../src/cli/api/command.js";
 import { completionScript } from "../../src/cli/api/completion.js";
 import { chosenOf } from "../../src/cli/chosen-tenants.js";
-import { requiredText, UsageError } from "../../src/cli/command.js";
+import { requiredText } from "../../src/cli/operator-command.js";
+import { UsageError } from "../../src/cli/usage-error.js";
 
 const COMMAND: ApiCommand = {
   ...{ name: "things paint", summary: "Paint a thing", arguments: ["ID", "[COLOR]"] },

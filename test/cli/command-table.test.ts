@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { commandLinePage } from "../../scripts/command-line-page.js";
-import { flagsOf } from "../../src/cli/api/command.js";
+import { flagsOf } from "../../src/cli/api/api-command.js";
 import { API_COMMANDS } from "../../src/cli/api/commands.js";
 import { argumentAt, completionsOf } from "../../src/cli/api/completion.js";
 import { OPERATOR_ACTIONS } from "../../src/cli/operator-actions.js";

@@ -1,6 +1,6 @@
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import { type ApiCall, clientFor } from "./api-call.js";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 import { readStandardInput } from "./standard-input.js";
 import { textOf } from "./text-table.js";
 

@@ -1,5 +1,5 @@
 import { type CallOptions, Cloakroom } from "@cloakroom/client";
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import type { CommandArguments } from "./command-arguments.js";
 import { type Credentials, findCredentials } from "./credentials.js";
 import { clientNamesOf } from "./field-names.js";

@@ -1,5 +1,5 @@
 import type { CreateApplicationInput, UpdateApplicationInput } from "@cloakroom/client";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 
 const COLUMNS = ["id", "name", "type", "created_at"];
 const KEY_COLUMNS = ["id", "created_by", "created_at"];

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { suggestionFor } from "../../base/suggestion.js";
-import { UsageError } from "../command.js";
-import { type ApiCommand, flagsOf } from "./command.js";
+import { UsageError } from "../usage-error.js";
+import { type ApiCommand, flagsOf } from "./api-command.js";
 import type { CommandArguments } from "./command-arguments.js";
 
 /** @throws {UsageError} for what the command does not take. No message repeats a value, which may be a secret. */

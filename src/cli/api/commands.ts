@@ -1,4 +1,4 @@
-import type { ApiCommand } from "./command.js";
+import type { ApiCommand } from "./api-command.js";
 import { ACCESS_COMMANDS } from "./table/access.js";
 import { APPLICATION_COMMANDS } from "./table/applications.js";
 import { PROXY_COMMANDS } from "./table/proxies.js";

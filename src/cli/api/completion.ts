@@ -1,6 +1,6 @@
-import { UsageError } from "../command.js";
 import { OPERATOR_COMMANDS } from "../operator-commands.js";
-import { type ApiCommand, flagsOf } from "./command.js";
+import { UsageError } from "../usage-error.js";
+import { type ApiCommand, flagsOf } from "./api-command.js";
 import { API_COMMANDS } from "./commands.js";
 
 // The scripts stay the same in all versions: the program itself says what may come next. None of them evaluates it, as

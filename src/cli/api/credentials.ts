@@ -1,4 +1,4 @@
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import { type Profile, profilesFile, readProfiles } from "./profiles.js";
 
 /** There is neither a key nor a sign-in to call with. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CloakroomError } from "@cloakroom/client";
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
 import type { VaultAddress } from "./credentials.js";
 import type { Profile } from "./profiles.js";

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { CloakroomError } from "@cloakroom/client";
-import { UsageError } from "../command.js";
 import { printableJson } from "../printable.js";
+import { UsageError } from "../usage-error.js";
 import { messageForCommands } from "./client-words.js";
 import { NotSignedIn } from "./credentials.js";
 import { EXIT_CODES, exitCodeOf } from "./exit-codes.js";

@@ -1,5 +1,5 @@
 import { OPERATOR_COMMANDS } from "../operator-commands.js";
-import { type ApiCommand, COMMON_FLAGS, type Flags } from "./command.js";
+import { type ApiCommand, COMMON_FLAGS, type Flags } from "./api-command.js";
 import { API_COMMANDS } from "./commands.js";
 
 interface Summary {

@@ -1,6 +1,6 @@
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 
 const COLUMNS = ["created_at", "operation", "entity_type", "entity_id", "actor_id", "message"];
 

@@ -1,4 +1,4 @@
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 
 const COLUMNS = ["id", "role", "user.email", "created_at"];
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 
 interface VaultPlace {
   readonly url: string;

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import { Interrupted } from "./interrupted.js";
 
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ["\u0003", "\u0004", "\b", "\u007f"];

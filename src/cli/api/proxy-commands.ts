@@ -1,6 +1,6 @@
 import type { CreateProxyInput, TestProxyInput, UpdateProxyInput } from "@cloakroom/client";
 import type { ApiCall } from "./api-call.js";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 
 const COLUMNS = ["id", "name", "destination_url", "created_at"];
 

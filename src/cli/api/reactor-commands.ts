@@ -6,7 +6,7 @@ import type {
   UpdateReactorInput,
 } from "@cloakroom/client";
 import type { ApiCall } from "./api-call.js";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 import { EXIT_CODES } from "./exit-codes.js";
 import { readFile } from "./standard-input.js";
 import { textOf } from "./text-table.js";

@@ -1,4 +1,4 @@
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 
 /** A name, an index or `[]`, which stands for each item of a list. */
 const STEP = /^(?:\.?([A-Za-z_][\w-]*)|\[(\d*)\])/;

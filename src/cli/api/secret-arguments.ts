@@ -1,4 +1,4 @@
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 
 /** Keys of applications, sessions and proxies. */
 const KEY = /key_[a-z0-9]+_[a-z]{3}_\w{8}/i;

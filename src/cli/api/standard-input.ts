@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 
 /** Reads all of standard input. On a terminal it says that it waits for input. */
 export async function readStandardInput(what: string): Promise<string> {

@@ -1,7 +1,7 @@
 import type { CreateTokenInput, Token, UpdateTokenInput } from "@cloakroom/client";
-import { UsageError } from "../command.js";
+import { UsageError } from "../usage-error.js";
 import type { ApiCall } from "./api-call.js";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 import { askHidden } from "./prompt.js";
 import { readStandardInput } from "./standard-input.js";
 

@@ -1,7 +1,7 @@
 import { CloakroomError, type ServerVersion } from "@cloakroom/client";
 import { readVersion } from "../version.js";
 import type { ApiCall } from "./api-call.js";
-import type { Action } from "./command.js";
+import type { Action } from "./api-command.js";
 
 export const version: Action = async (call) => {
   const client = readVersion();

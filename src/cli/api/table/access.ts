@@ -1,4 +1,4 @@
-import type { ApiCommand } from "../command.js";
+import type { ApiCommand } from "../api-command.js";
 
 export const ACCESS_COMMANDS: readonly ApiCommand[] = [
   {

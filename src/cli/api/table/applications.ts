@@ -1,4 +1,4 @@
-import type { ApiCommand, Flags } from "../command.js";
+import type { ApiCommand, Flags } from "../api-command.js";
 import { BODY, LISTED } from "./flags.js";
 
 const APPLICATION_TYPES = ["private", "public", "management"];

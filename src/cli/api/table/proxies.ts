@@ -1,4 +1,4 @@
-import type { ApiCommand, Flags } from "../command.js";
+import type { ApiCommand, Flags } from "../api-command.js";
 import { BODY, LISTED, NAMED } from "./flags.js";
 
 const PROXY: Flags = {

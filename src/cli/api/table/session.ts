@@ -1,4 +1,4 @@
-import type { ApiCommand } from "../command.js";
+import type { ApiCommand } from "../api-command.js";
 
 export const SESSION_COMMANDS: readonly ApiCommand[] = [
   {

@@ -1,4 +1,4 @@
-import type { ApiCommand } from "../command.js";
+import type { ApiCommand } from "../api-command.js";
 import { LISTED } from "./flags.js";
 
 export const TENANT_COMMANDS: readonly ApiCommand[] = [

@@ -1,4 +1,4 @@
-import type { ApiCommand, Flags } from "../command.js";
+import type { ApiCommand, Flags } from "../api-command.js";
 import { LISTED, METADATA } from "./flags.js";
 
 const REVEAL: Flags = {

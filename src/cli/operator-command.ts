@@ -1,10 +1,6 @@
 import type { ParseArgsOptionsConfig } from "node:util";
 import type { Config } from "../settings/config.js";
-
-/** An invalid call. The message says what the command accepts. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+import { UsageError } from "./usage-error.js";
 
 /** The input of a command. */
 export interface CommandInput {

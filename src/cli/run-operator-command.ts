@@ -1,12 +1,13 @@
 import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../settings/config.js";
 import { withPresentNames } from "../settings/setting-names.js";
-import { type Command, type CommandInput, type Commands, UsageError } from "./command.js";
+import type { Command, CommandInput, Commands } from "./operator-command.js";
 import { printable, printableJson } from "./printable.js";
 import { refuseTemplate } from "./template-directory.js";
+import { UsageError } from "./usage-error.js";
 
 /** Runs the command that the arguments name, or shows its help. @throws {UsageError} for an invalid call. */
-export async function runCommand(commands: Commands, args: readonly string[]): Promise<void> {
+export async function runOperatorCommand(commands: Commands, args: readonly string[]): Promise<void> {
   const [name, load] =
     [...commands].find(([name]) => name.split(" ").every((word, index) => args[index] === word)) ?? [];
   if (name === undefined || load === undefined) throw new UsageError("There is no such command. Run: cloakroom --help");
@@ -23,7 +24,8 @@ export async function runCommand(commands: Commands, args: readonly string[]): P
     config,
     ...{ options, operands },
     say,
-    printResult: (result) => void process.stdout.write(`${options.json ? printableJson(result) : inLines(result)}\n`),
+    printResult: (result) =>
+      void process.stdout.write(`${options.json ? printableJson(result) : resultText(result)}\n`),
   });
 }
 
@@ -54,11 +56,11 @@ function helpOf(name: string, { summary, help, operands = [] }: Command): string
   return [`Usage: cloakroom ${[name, ...operands].join(" ")} [options]`, "", summary, "", ...lines].join("\n");
 }
 
-function inLines(result: unknown): string {
-  if (Array.isArray(result)) return result.map((item) => inLines(item)).join("\n\n");
+function resultText(result: unknown): string {
+  if (Array.isArray(result)) return result.map((item) => resultText(item)).join("\n\n");
   if (typeof result !== "object" || result === null) return printableLines(result);
   return Object.entries(result)
-    .map(([key, value]) => `${key}: ${inLine(value)}`)
+    .map(([key, value]) => `${key}: ${valueText(value)}`)
     .join("\n");
 }
 
@@ -68,15 +70,15 @@ function printableLines(value: unknown): string {
 }
 
 /** Formats a part of a result: one line per list item. */
-function inLine(value: unknown): string {
+function valueText(value: unknown): string {
   if (Array.isArray(value)) {
     const isOfThings = value.some((item) => typeof item === "object" && item !== null);
     return isOfThings
-      ? value.map((item) => `\n  ${inLine(item)}`).join("")
+      ? value.map((item) => `\n  ${valueText(item)}`).join("")
       : value.map((item) => printableLines(item)).join(", ");
   }
   if (typeof value !== "object" || value === null) return printableLines(value);
   return Object.entries(value)
-    .map(([key, part]) => `${key} ${inLine(part)}`)
+    .map(([key, part]) => `${key} ${valueText(part)}`)
     .join(", ");
 }

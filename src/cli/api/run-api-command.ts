@@ -1,6 +1,6 @@
 import { ApiCall } from "./api-call.js";
+import type { ApiCommand } from "./api-command.js";
 import { parseArguments } from "./arguments.js";
-import type { ApiCommand } from "./command.js";
 import { reportFailure } from "./failure.js";
 import { commandHelp } from "./help.js";
 import { Interrupted } from "./interrupted.js";
