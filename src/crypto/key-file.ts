@@ -62,7 +62,7 @@ export async function addToKeyFile(path: string): Promise<LocalRootKey> {
 }
 
 /** Path of the file that keeps a root key after its replacement. */
-export function retiredKeyPath(path: string, id: string): string {
+export function replacedKeyPath(path: string, id: string): string {
   return `${path}.retired-${id}`;
 }
 
@@ -70,17 +70,17 @@ export function retiredKeyPath(path: string, id: string): string {
  * Moves a root key out of a file into a file of its own, because older backups still need it.
  * @returns the path of that file, or undefined if the key was not in the file.
  */
-export async function retireFromKeyFile(path: string, id: string): Promise<string | undefined> {
+export async function moveOutOfKeyFile(path: string, id: string): Promise<string | undefined> {
   if (!(await hasKeyFile(path))) return undefined;
   const keys = await readKeyFile(path);
-  const retired = keys.find((key) => key.id === id);
-  if (!retired || keys.length === 1) return undefined;
-  const place = retiredKeyPath(path, id);
+  const moved = keys.find((key) => key.id === id);
+  if (!moved || keys.length === 1) return undefined;
+  const place = replacedKeyPath(path, id);
   // An interrupted run may have written it already.
-  await replace(place, [retired]);
+  await replace(place, [moved]);
   await replace(
     path,
-    keys.filter((key) => key !== retired),
+    keys.filter((key) => key !== moved),
   );
   return place;
 }

@@ -1,4 +1,4 @@
-import { hasKeyFile, isFileKeyId, readKeyFile, retiredKeyPath } from "./key-file.js";
+import { hasKeyFile, isFileKeyId, readKeyFile, replacedKeyPath } from "./key-file.js";
 import { KmsRootKey } from "./kms-key.js";
 import { LocalRootKey } from "./local-root-key.js";
 import type { RootKey } from "./root-key.js";
@@ -59,10 +59,13 @@ export class RootKeys {
     return this.#read(this.#keyFile, id);
   }
 
-  /** Finds a replaced key. It is in a file of its own if its replacement was interrupted just before the last step. */
-  async findRetired(id: string): Promise<RootKey | undefined> {
+  /**
+   * Finds a key by id, also where a replaced one is moved: in a file of its own, after a replacement that was interrupted
+   * just before its last step.
+   */
+  async findAnywhere(id: string): Promise<RootKey | undefined> {
     const found = await this.find(id);
-    return found || !isFileKeyId(id) ? found : this.#read(retiredKeyPath(this.#keyFile, id), id);
+    return found || !isFileKeyId(id) ? found : this.#read(replacedKeyPath(this.#keyFile, id), id);
   }
 
   /** Adds a key that is in no file: it was combined from shares, or another process of this server read it. */

@@ -1,7 +1,7 @@
 import { OPERATOR_CONTEXT } from "../audit/audit-context.js";
 import { logEntry } from "../audit/log-entry.js";
 import { type TenantId, VAULT_TENANT_ID } from "../base/ids.js";
-import { addToKeyFile, hasKeyFile, retireFromKeyFile } from "../crypto/key-file.js";
+import { addToKeyFile, hasKeyFile, moveOutOfKeyFile } from "../crypto/key-file.js";
 import { createCheckValue, type RootKey, RootKeyDenied, RootKeyRefused } from "../crypto/root-key.js";
 import type { RootKeys } from "../crypto/root-keys.js";
 import { rewrapTenantKey } from "../crypto/tenant-keys.js";
@@ -9,7 +9,7 @@ import { writeLog } from "../store/audit/audit-logs.js";
 import type { Database } from "../store/database.js";
 import type { Sql } from "../store/postgres/connect.js";
 import { DatabaseSetupError } from "../store/postgres/roles.js";
-import { deleteRetiredRootKey, listRootKeys, supersedeRootKeys } from "../store/tenancy/root-keys.js";
+import { deleteReplacedRootKey, listRootKeys, replaceRootKeys } from "../store/tenancy/root-keys.js";
 import {
   listTenantKeys,
   type Rewrapping,
@@ -46,7 +46,7 @@ export interface RootRotation {
 }
 
 /**
- * Replaces the root key: wraps the keys of all tenants by the new one, and retires the old one when it wraps nothing
+ * Rotates the root key: wraps the keys of all tenants under a new one, and removes the replaced one when it wraps nothing
  * any more. Can be interrupted anywhere and repeated by any operator who still has the old root key, as a file or as
  * shares. The tenants' sealed data stays unchanged. Only one process does it at a time.
  * @param wrapping the root key that wraps now.
@@ -58,21 +58,22 @@ export async function rotateRootKey(parts: RootRotationParts, wrapping: RootKey)
   if (!registered.some(({ id, retired_at }) => id === wrapping.id && retired_at === null)) {
     throw new DatabaseSetupError("Another process has replaced the root key meanwhile.");
   }
-  const isUnderWay = registered.some(({ retired_at }) => retired_at !== null);
-  if (isUnderWay) say(`An earlier rotation of the root key is under way: it is ended first.`);
-  const rootKey = isUnderWay ? wrapping : await newRootKey(parts, wrapping);
+  const wasInterrupted = registered.some(({ retired_at }) => retired_at !== null);
+  if (wasInterrupted)
+    say("An earlier rotation of the root key was interrupted: it is completed first, and no new key is made.");
+  const rootKey = wasInterrupted ? wrapping : await newRootKey(parts, wrapping);
   const checkValue = await createCheckValue(rootKey);
-  await supersedeRootKeys(owner, { id: rootKey.id, check_value: checkValue });
+  await replaceRootKeys(owner, { id: rootKey.id, check_value: checkValue });
   let rewrapped = 0;
   for (;;) {
     const pass = await rewrapAll(parts, rootKey, rootKey.generationOf(checkValue));
     rewrapped += pass.rewrapped;
     if (pass.rewrapped > 0) {
-      say(`Wrapped ${rewrapped} keys of tenants by the root key ${rootKey.id}.`);
+      say(`Wrapped ${rewrapped} keys of tenants under the root key ${rootKey.id}.`);
       // Another pass: a tenant may have been created meanwhile.
       continue;
     }
-    await retireAll(parts, pass.broken);
+    await removeReplaced(parts, pass.broken);
     return { rootKey, rewrapped, broken: pass.broken };
   }
 }
@@ -155,7 +156,7 @@ async function rewrap(
 ): Promise<Rewrapping | BrokenKey> {
   const { purpose, version, root_key_id: rootKeyId } = row;
   const broken = { tenantId, purpose, version, rootKeyId };
-  if (!(await rootKeys.findRetired(rootKeyId))) return broken;
+  if (!(await rootKeys.findAnywhere(rootKeyId))) return broken;
   try {
     const wrapped = await rewrapTenantKey(rootKeys, to, tenantId, wrappedKeyOf(row));
     return { purpose, version, from: row.wrapped, to: wrapped, root_key_id: to.id };
@@ -166,7 +167,10 @@ async function rewrap(
 }
 
 /** Removes the replaced root keys that are no longer needed. */
-async function retireAll({ owner, rootKeys, say }: RootRotationParts, broken: readonly BrokenKey[]): Promise<void> {
+async function removeReplaced(
+  { owner, rootKeys, say }: RootRotationParts,
+  broken: readonly BrokenKey[],
+): Promise<void> {
   const { holder } = rootKeys;
   for (const { id, retired_at, threshold } of await listRootKeys(owner)) {
     if (retired_at === null) continue;
@@ -174,8 +178,8 @@ async function retireAll({ owner, rootKeys, say }: RootRotationParts, broken: re
       say(`The old root key ${id} stays: keys of tenants that it wraps do not open.`);
       continue;
     }
-    const place = holder.kind === "file" ? await retireFromKeyFile(holder.path, id) : undefined;
-    await deleteRetiredRootKey(owner, id);
+    const place = holder.kind === "file" ? await moveOutOfKeyFile(holder.path, id) : undefined;
+    await deleteReplacedRootKey(owner, id);
     say(
       place
         ? `The old root key ${id} was moved to ${place}. Backups of the database from before need it: keep it with them, and delete it here.`

@@ -66,9 +66,9 @@ export async function registeredKey(registered: readonly RootKeyRow[], search: R
   const sought = row && mayBeElsewhere ? await rootKeys.find(row.id) : undefined;
   // Explains the file's problem, if that is why the key was not found.
   const found = sought ?? (await rootKeys.current());
-  for (const retired of registered.filter((each) => !isWrapping(each))) {
-    const key = await rootKeys.findRetired(retired.id);
-    if (!key || !(await matchesCheckValue(key, retired.check_value))) throw retiredMissing(rootKeys, retired.id);
+  for (const replaced of registered.filter((each) => !isWrapping(each))) {
+    const key = await rootKeys.findAnywhere(replaced.id);
+    if (!key || !(await matchesCheckValue(key, replaced.check_value))) throw replacedMissing(rootKeys, replaced.id);
   }
   if (row && found.id === row.id && (await matchesCheckValue(found, row.check_value))) return found;
   throw wrongKey(rootKeys, row?.id ?? "another", mayMove);
@@ -85,7 +85,7 @@ async function unsealSplit(registered: readonly RootKeyRow[], search: RootKeySea
     // A server whose settings name a service must use it: with another root key it is refused, not unsealed.
     const isUsed = holder.kind === "file" || mayMove || !isWrapping(row);
     if (!isSplit || !isUsed) continue;
-    if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findRetired(row.id))) continue;
+    if (await (isWrapping(row) ? rootKeys.find(row.id) : rootKeys.findAnywhere(row.id))) continue;
     const { id, threshold, check_value } = row;
     missing.push({
       ...{ id, threshold: threshold ?? undefined, isReplaced: !isWrapping(row) },
@@ -102,7 +102,7 @@ function isWrapping({ retired_at }: RootKeyRow): boolean {
 
 const TRANSIT_BESIDE = "CLOAKROOM_TRANSIT_URL and its credentials beside CLOAKROOM_KMS_KEY_ID";
 
-function retiredMissing({ holder }: RootKeys, id: string): KeyFileError {
+function replacedMissing({ holder }: RootKeys, id: string): KeyFileError {
   const place = holder.kind === "file" ? holder.path : "CLOAKROOM_ROOT_KEY_FILE";
   const remedy = isFileKeyId(id) ? `Put its line back into ${place}` : `Set ${TRANSIT_BESIDE}`;
   return new KeyFileError(

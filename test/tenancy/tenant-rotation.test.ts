@@ -6,7 +6,7 @@ import { createCheckValue, type RootKey } from "../../src/crypto/root-key.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
 import { keyRotationsJob } from "../../src/jobs/key-rotations.js";
 import { type Database, openDatabase } from "../../src/store/database.js";
-import { insertRootKey, supersedeRootKeys } from "../../src/store/tenancy/root-keys.js";
+import { insertRootKey, replaceRootKeys } from "../../src/store/tenancy/root-keys.js";
 import { Keyring } from "../../src/tenancy/keyring.js";
 import { provisionTenant } from "../../src/tenancy/provision.js";
 import { beginRotation, finishRotation } from "../../src/tenancy/tenant-rotation.js";
@@ -39,7 +39,7 @@ async function newTenant(): Promise<TenantId> {
 
 async function replaceRoot(): Promise<RootKey> {
   const added = newRoot();
-  await supersedeRootKeys(stored.owner, { id: added.id, check_value: await createCheckValue(added) });
+  await replaceRootKeys(stored.owner, { id: added.id, check_value: await createCheckValue(added) });
   known.set(added.id, added);
   root = added;
   return added;

@@ -4,7 +4,7 @@ import type { Sql } from "../postgres/connect.js";
 export interface RootKeyRow {
   readonly id: string;
   readonly check_value: Buffer;
-  /** The time since which it wraps no new keys. Null for the wrapping one. */
+  /** When it was replaced: since then it wraps no new keys. Null for the wrapping one. */
   readonly retired_at: Date | null;
   /** The number of shares that restore it, if it was split. */
   readonly threshold: number | null;
@@ -12,7 +12,7 @@ export interface RootKeyRow {
 
 export type NewRootKey = Pick<RootKeyRow, "id" | "check_value">;
 
-/** All root keys that were ever used with the database, oldest first. */
+/** The wrapping root key, and replaced ones not yet removed, oldest first. */
 export function listRootKeys(sql: Sql): Promise<readonly RootKeyRow[]> {
   return sql<RootKeyRow[]>`select id, check_value, retired_at, threshold from root_keys order by created_at`;
 }
@@ -22,8 +22,8 @@ export async function insertRootKey(sql: Sql, { id, check_value }: NewRootKey): 
   await sql`insert into root_keys (id, check_value, created_at) values (${id}, ${check_value}, now()) on conflict do nothing`;
 }
 
-/** Makes another root key the wrapping one, and retires all others in the same transaction. */
-export async function supersedeRootKeys(sql: Sql, { id, check_value }: NewRootKey): Promise<void> {
+/** Makes another root key the wrapping one, and marks all others as replaced in the same transaction. */
+export async function replaceRootKeys(sql: Sql, { id, check_value }: NewRootKey): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`update root_keys set retired_at = now() where retired_at is null and id <> ${id}`;
     await tx`
@@ -32,8 +32,8 @@ export async function supersedeRootKeys(sql: Sql, { id, check_value }: NewRootKe
   });
 }
 
-/** Deletes a root key that no longer wraps anything. */
-export async function deleteRetiredRootKey(sql: Sql, id: string): Promise<void> {
+/** Deletes a replaced root key, which no longer wraps anything. */
+export async function deleteReplacedRootKey(sql: Sql, id: string): Promise<void> {
   await sql`delete from root_keys where id = ${id} and retired_at is not null`;
 }
 
