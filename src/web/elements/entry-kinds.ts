@@ -45,6 +45,7 @@ export const cardNumberKind: EntryKind = {
     const { digits, brand, codeLengths, isValid, isFull } = number;
     const known = { brand, codeLengths };
     if (digits === "") return { ...EMPTY, ...known };
+    // 16 digits are usually all, even of brands that allow 19: a wrong number is then invalid, not incomplete.
     if (!isValid) return { ...known, isFull: false, problem: isFull || digits.length >= 16 ? "invalid" : "incomplete" };
     // Eight digits only where eight others stay hidden (PCI DSS 4.0.1, 3.4.1).
     const bin = digits.slice(0, digits.length >= 16 ? 8 : 6);

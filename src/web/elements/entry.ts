@@ -11,9 +11,9 @@ export interface Entry {
   /** The error as shown, if any. */
   shownError(): ErrorCode | undefined;
   /** Shows the error of an entry that a person left or sent. */
-  judge(isSubmitted: boolean): void;
+  showError(isSubmitted: boolean): void;
   setText(text: string): void;
-  /** Formats and judges again, after a rule of the entry has changed. */
+  /** Formats again, and drops an error that no longer holds. For a rule of the entry that has changed. */
   refresh(): void;
 }
 
@@ -69,7 +69,7 @@ export function createEntry(
     ...{ input, label, box },
     reading: () => kind.read(input.value),
     shownError: () => shown,
-    judge(isSubmitted) {
+    showError(isSubmitted) {
       const { problem, value } = kind.read(input.value);
       const isMissing = isSubmitted && options.isRequired && value === undefined;
       show(problem ?? (isMissing ? "required" : undefined));

@@ -25,7 +25,7 @@ export interface FieldFrame {
   /** Takes what a browser filled in elsewhere. What a person has typed stays. */
   fill(text: string): void;
   /** Shows what is wrong, as after a submit. */
-  judge(): void;
+  showErrors(): void;
   update(options: ElementOptions): void;
   setCodeLengths(lengths: readonly number[]): void;
 }
@@ -84,8 +84,8 @@ export function createFieldFrame(type: string, init: InitMessage, hooks: FieldHo
       const [only] = parts;
       if (only?.entry.input.value === "") only.entry.setText(text);
     },
-    judge() {
-      for (const { entry } of parts) entry.judge(true);
+    showErrors() {
+      for (const { entry } of parts) entry.showError(true);
       report();
     },
     update(next) {
@@ -150,7 +150,7 @@ function attach(
     const { input } = entry;
     input.addEventListener("focus", () => hooks.send({ type: "focus" }));
     input.addEventListener("blur", () => {
-      entry.judge(false);
+      entry.showError(false);
       report();
       hooks.send({ type: "blur" });
     });

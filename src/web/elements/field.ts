@@ -66,7 +66,7 @@ function startField(context: FrameContext, init: InitMessage, page: MessagePort)
 function obey(frame: FieldFrame, message: ToField, tell: (message: ToController) => void): void {
   switch (message.type) {
     case "value":
-      frame.judge();
+      frame.showErrors();
       tell({ type: "value", call: message.call, values: frame.values() });
       break;
     case "codeLengths":
