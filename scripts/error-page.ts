@@ -34,7 +34,7 @@ const MEANINGS: Readonly<Record<FaultCode, string>> = {
 
 const INTRODUCTION = `# Errors
 
-<!-- \`npm run generate\` writes this page from src/base/fault.ts and src/api/faults/fault-table.ts. Do not edit it by hand. -->
+<!-- \`npm run generate\` writes this page from scripts/error-page.ts, src/base/fault.ts and src/api/faults/fault-table.ts. Do not edit it by hand. -->
 
 Programs decide by \`code\`. The list is closed within a version; new versions may add codes, so treat an unknown one by its status.
 \`title\` and \`detail\` are for people and may change.

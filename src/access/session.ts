@@ -91,7 +91,8 @@ export function prepareAuthorization(caller: Caller, keys: TenantKeys, request: 
     const session = await tx.query(findSessionByNonce, hashOf(request.nonce));
     if (!session) throw notFound("session");
     if (exceeded) throw denied(caller, exceeded, "session", session.id);
-    // The nonce must belong to the session that it was issued with.
+    // The nonce must be the one issued with the session. Opening the seal proves it: the nonce's hash is bound to it
+    // (`AAD_COLUMNS.sessions`).
     openSessionRights(keys, tx.tenantId, session);
     const isFirst =
       session.authorized_by === null &&

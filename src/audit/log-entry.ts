@@ -58,7 +58,7 @@ export function entityTypesMatching(filter: string): readonly string[] {
   return filter === "token" ? TOKEN_TYPES : [filter];
 }
 
-/** Operations, and how messages name them. */
+/** Operations, and how messages name them. Those of the vault's own log are in vault-log.ts. */
 const OPERATIONS = {
   create: "created",
   read: "retrieved",

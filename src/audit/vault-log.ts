@@ -11,7 +11,7 @@ import { ChainConflict, readChain, signHead, signMark } from "./chain.js";
 import { unsigned } from "./sign-seals.js";
 import { vaultRowDigest } from "./vault-row.js";
 
-/** What rows of the vault's own log are about, and how their messages name it. */
+/** What rows of the vault's own log are about, and how their messages name it. log-entry.ts has the words of tenants' logs. */
 const ENTITIES = {
   export: "Export",
   reactor_formula: "Reactor Formula",

@@ -39,7 +39,7 @@ export interface SweepParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
-  /** Makes a job skip permanent deletion while rows have not expired by the database's clock. */
+  /** Wraps a job to do nothing while this server's clock is ahead of the database's. */
   readonly timely?: (job: Job) => Job;
 }
 
@@ -50,7 +50,7 @@ interface Sweep {
   readonly leaseSeconds: number;
   readonly kinds: readonly SweptKind[];
   /** Whether deleting too early is better than too late. */
-  readonly mayComeEarly?: boolean;
+  readonly mayDeleteEarly?: boolean;
 }
 
 /**
@@ -58,7 +58,7 @@ interface Sweep {
  * and wait if the root key's holder is unavailable.
  */
 const SWEEPS: readonly Sweep[] = [
-  { name: "sweep of codes", leaseSeconds: 20, kinds: ["cvc"], mayComeEarly: true },
+  { name: "sweep of codes", leaseSeconds: 20, kinds: ["cvc"], mayDeleteEarly: true },
   { name: "sweep of tokens", leaseSeconds: 60, kinds: ["token"] },
   {
     name: "sweep",
@@ -70,13 +70,10 @@ const SWEEPS: readonly Sweep[] = [
   },
 ];
 
-/**
- * Deletes expired rows: tokens, verification codes after an hour, sessions, stored responses, results of runs, failed
- * runs.
- */
+/** Deletes expired rows of every {@link SweptKind}. */
 export function sweepJobs(parts: SweepParts): readonly Job[] {
   const { timely = (job) => job } = parts;
-  return SWEEPS.map((sweep) => (sweep.mayComeEarly ? sweepJob(parts, sweep) : timely(sweepJob(parts, sweep))));
+  return SWEEPS.map((sweep) => (sweep.mayDeleteEarly ? sweepJob(parts, sweep) : timely(sweepJob(parts, sweep))));
 }
 
 function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job {

@@ -11,7 +11,7 @@ import { listPasskeyRows, updatePasskey } from "../store/people/passkeys.js";
 import type { OrdinaryTransaction } from "../store/transactions/transaction.js";
 import { openPasskey, sealPasskey } from "./passkey.js";
 import type { RelyingParty } from "./relying-party.js";
-import { verifyAuthentication } from "./web-authentication.js";
+import { verifyAuthentication } from "./webauthn.js";
 
 /** A browser's response to a challenge that was just used up. */
 export interface Proof {
@@ -19,7 +19,7 @@ export interface Proof {
   readonly challenge: string;
   readonly credential: AuthenticationResponseJSON;
   readonly memberId: Uuid;
-  /** Absent: the proof is a part of signing in. */
+  /** The sign-in that asks for it again. Absent while signing in. */
   readonly signInId?: Uuid;
 }
 

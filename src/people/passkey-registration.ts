@@ -18,7 +18,7 @@ import type { PasskeyParts, ShownChallenge } from "./passkey-parts.js";
 import { relyingPartyOf } from "./relying-party.js";
 import { signedInAt, stepUp } from "./sign-in.js";
 import { requireWithinLimit } from "./sign-in-limit.js";
-import { registrationOptions, verifyRegistration } from "./web-authentication.js";
+import { registrationOptions, verifyRegistration } from "./webauthn.js";
 
 /** A person has a few devices and keys. */
 const MOST = 10;

@@ -16,7 +16,7 @@ import { requireWithinLimit } from "./sign-in-limit.js";
 import type { LinkParts } from "./sign-in-link.js";
 import { openDetails } from "./sign-in-request.js";
 import type { Visit } from "./visit.js";
-import { authenticationOptions } from "./web-authentication.js";
+import { authenticationOptions } from "./webauthn.js";
 
 /**
  * Issues a challenge for the sign-in that waits in this browser.

@@ -1,7 +1,7 @@
 import type { HeaderPair } from "../egress/request-framing.js";
 
-/** Names that reach the destination: all others are dropped silently (docs/proxies.md). */
-const FORWARDED = /^[A-Za-z0-9_-]+$/;
+/** Headers of any other name are dropped silently (docs/proxies.md). */
+const PLAIN_NAME = /^[A-Za-z0-9_-]+$/;
 
 /** Headers of one connection only (RFC 9110, 7.6.1), or generated for the other side. */
 const OF_CONNECTION = new Set([
@@ -18,9 +18,9 @@ const OF_CONNECTION = new Set([
 ]);
 
 /**
- * Headers that `Connection` cannot remove: they are for the last recipient. Without the type or coding of a body it would
- * read something else than the search for references or a transform did. Without `Authorization` or `Cookie` it would act
- * for another user; without `Cache-Control` a cache would store what it must not.
+ * Headers that `Connection` cannot remove: they are for the last recipient. Without those of the content the destination
+ * would interpret the body differently from the search for references or a transform. Without `Authorization` or `Cookie` it
+ * would act for another user; without `Cache-Control` a cache would store what it must not.
  */
 const END_TO_END = /^(?:content-.*|authorization|cookie|set-cookie|cache-control|location)$/;
 
@@ -29,10 +29,11 @@ const OURS = /^(?:bt-|x-cloakroom-)/i;
 
 /**
  * The caller's headers for the destination, in their original case and order. BT-PROXY-KEEP-ALIVE and
- * BT-PROXY-CONNECTION become the headers that clients cannot send themselves.
+ * BT-PROXY-CONNECTION become KEEP-ALIVE and CONNECTION, which are otherwise dropped. A browser's cookies are dropped before
+ * (api/proxy/proxy-route.ts); host and length are set after (egress/request-framing.ts).
  */
 export function forwardedHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
-  const forwarded = withoutHop(headers).filter(([name]) => FORWARDED.test(name) && !OURS.test(name));
+  const forwarded = withoutHop(headers).filter(([name]) => PLAIN_NAME.test(name) && !OURS.test(name));
   const keepAlive = headerValue(headers, "bt-proxy-keep-alive");
   const connection = headerValue(headers, "bt-proxy-connection");
   if (keepAlive !== undefined) forwarded.push(["KEEP-ALIVE", keepAlive]);

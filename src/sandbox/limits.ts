@@ -106,7 +106,7 @@ export const defaultQueueLimits: QueueLimits = { total: 1_000, perTenant: 200, b
 
 /** Time for each step of stopping code before the next. Milliseconds. */
 export interface KillLimits {
-  /** After the deadline, until the thread is ended. */
+  /** After the deadline of a run and its load time, until the thread is ended. */
   readonly graceMs: number;
   /** From the request to end a thread until the runner is ended. */
   readonly threadExitMs: number;

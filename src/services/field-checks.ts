@@ -24,7 +24,7 @@ import { readFields } from "../payments/connection-fields.js";
 import { type NamedStep, requireUsableSteps } from "../proxy/check-steps.js";
 import { parseTransform } from "../proxy/transform.js";
 import { normalizeData } from "../tokens/data-field.js";
-import { parseExpiry } from "../tokens/expiry.js";
+import { parseExpiry } from "../tokens/parse-expiry.js";
 import { tokenType } from "../tokens/types/registry.js";
 import { ruleDraft } from "./access-rules.js";
 import { nonEmptyTransform, transformDraft } from "./proxies.js";

@@ -80,8 +80,8 @@ function typeFilters(types: readonly string[]): KeyFilter[] {
 }
 
 /**
- * POST /tokens/search: a query as in docs/search.md. A query of indexed terms is listed like any other list; every
- * other query is compared token by token.
+ * POST /tokens/search: a query as in docs/search.md. A query of indexed terms is listed like any other list
+ * (`listTokenKeys`); every other query is compared token by token (`findMatches`).
  * @throws {Fault} validation_failed naming `query`.
  */
 export function searchFilter(keys: TenantKeys, query: string): TokenFilter {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 const guide = readFileSync("CONTRIBUTING.md", "utf8");
 
-const PATH = /^(?:src|test|scripts|docs|proto|gen)\/[\w./-]*$|^[A-Z]+\.md$/;
+const PATH = /^(?:src|test|scripts|docs|proto|gen|clients)\/[\w./-]*$|^[A-Z]+\.md$/;
 const COMMAND = /^np[mx] /;
 /** Files named beside their folder. */
 const FILE = /^[\w-]+\.test\.ts$/;

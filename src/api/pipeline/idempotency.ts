@@ -31,11 +31,11 @@ export interface Replay<Output extends DescMessage> {
   show(): MessageShape<Output>;
 }
 
-/** An earlier request with the same key: answered, still at work, or cut off after it had begun. */
+/** An earlier request with the same key: completed, still at work, or interrupted after it had begun. */
 export type EarlierRequest<Output extends DescMessage> =
   | { readonly kind: "completed"; readonly replay: Replay<Output> }
   | { readonly kind: "running" }
-  | { readonly kind: "left"; readonly subject: Uuid };
+  | { readonly kind: "interrupted"; readonly subject: Uuid };
 
 /** The parts of a request that matter for its idempotency key. */
 export interface KeyedRequest {
@@ -93,9 +93,9 @@ export class Idempotency {
       const replay = await this.#replay(tx, { ...row, response: row.response }, output);
       return { kind: "completed", replay };
     }
-    // Every row without a response has a subject: see begin().
+    // `begin()` always stores a subject, so the second test is only for the type.
     if (row.leased || !row.subject) return { kind: "running" };
-    return { kind: "left", subject: row.subject };
+    return { kind: "interrupted", subject: row.subject };
   }
 
   /** Notes, in the transaction that comes before the effects, that an operation is under way. */

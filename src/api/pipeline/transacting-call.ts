@@ -161,9 +161,9 @@ export class TransactingCall<Output extends DescMessage> implements Call<Output>
 type Show<Output extends DescMessage, T> = (result: T) => MessageInitShape<Output>;
 
 /**
- * Runs the transaction of a request with an idempotency key. Another request with the same key that has not ended holds the
- * key's row, or takes it each time.
- * @throws {Fault} idempotency_in_flight then; unavailable if the whole table is locked instead, by an operator.
+ * Runs the transaction of a request with an idempotency key.
+ * @throws {Fault} idempotency_in_flight if the key's row stayed locked by another request, or another request stored it at
+ * each attempt; unavailable if the whole table is locked instead, by an operator.
  */
 async function onceOnly<T>({ shared }: Database, tenantId: TenantId, run: () => Promise<T>): Promise<T> {
   try {
@@ -195,7 +195,7 @@ async function beginOnce<Output extends DescMessage, B extends { readonly subjec
       return earlier;
     case "running":
       throw requestInFlight();
-    case "left": {
+    case "interrupted": {
       const result = await operation.resume(tx, earlier.subject);
       return { kind: "resumed", result };
     }
@@ -211,7 +211,11 @@ type OnceResult<Output extends DescMessage> =
   | { readonly kind: "shown"; readonly message: MessageShape<Output> }
   | { readonly kind: "replayed"; readonly replay: Replay<Output> };
 
-/** Carries a request out and stores what is kept of its response, unless an earlier request with the key was answered. */
+/**
+ * Carries a request out and stores what is kept of its response, unless an earlier request with the key has completed. It
+ * can be neither running nor interrupted: only {@link beginOnce} stores a key without a response, and the hash of a key
+ * includes the method, which uses one of both.
+ */
 async function runOnce<Output extends DescMessage, T, Tx extends Transaction>(
   output: Output,
   { reply }: CallParts,

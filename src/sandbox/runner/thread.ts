@@ -99,7 +99,7 @@ export class Thread implements ThreadState {
     return pool;
   }
 
-  /** @param allowedMs from the start of the task, after which its thread is ended. Never rejects. */
+  /** @param allowedMs from the start of the task, after which its thread is ended: deadline, load time and grace (runner.ts). Never rejects. */
   async run(task: WorkerTask, tenant: string, allowedMs: number): Promise<TaskEnd> {
     const isExclusive = task.kind === "compile";
     const running: RunningTask = { tenant, isExclusive, allowedMs, abort: new AbortController(), overran: false };

@@ -31,9 +31,9 @@ export interface Alternative {
 }
 
 export interface TokenSearch {
-  /** Together the sources must cover every token that can match. Each yields at most `most`. */
+  /** Together the sources must cover every token that can match. Each yields at most `maxTokens`. */
   readonly sources: readonly TokenSource[];
-  readonly most: number;
+  readonly maxTokens: number;
   /** At most 62, to fit the bits of a database bigint. */
   readonly tests: readonly TokenTest[];
   readonly alternatives: readonly Alternative[];
@@ -74,9 +74,9 @@ function union(sql: SqlTag, parts: readonly Fragment[]): Fragment {
   return parts.reduce((all, part) => sql`${all} union all ${part}`);
 }
 
-/** The number of tokens of each source, counted up to `most`, in the order of the sources. */
+/** The number of tokens of each source, counted up to `maxTokens`, in the order of the sources. */
 export const countTokensBySource = defineStatement<
-  { readonly sources: readonly TokenSource[]; readonly most: number },
+  { readonly sources: readonly TokenSource[]; readonly maxTokens: number },
   readonly number[],
   { readonly place: number; readonly n: number }
 >({
@@ -84,10 +84,10 @@ export const countTokensBySource = defineStatement<
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, inputs) =>
-    inputs.map(({ sources, most }) => {
+    inputs.map(({ sources, maxTokens }) => {
       const counts = walks(sql, tenantId).map(
         ([kind, walk]) => sql`
-          select s.place, (select count(*) from (${walk} limit ${most}) walked) as n from s where s.kind = ${kind}`,
+          select s.place, (select count(*) from (${walk} limit ${maxTokens}) walked) as n from s where s.kind = ${kind}`,
       );
       return sql`with s as (${given(sql, sourceRows(sources))}) ${union(sql, counts)}`;
     }),
@@ -126,10 +126,11 @@ export const searchTokenKeys = defineStatement<TokenSearch, FoundKeys, FoundRow>
   kind: "read",
   sortKey: () => "",
   queries: (sql, tenantId, searches, at) =>
-    searches.map(({ sources, most, tests, alternatives, scopes, offset, limit }) => {
+    searches.map(({ sources, maxTokens, tests, alternatives, scopes, offset, limit }) => {
       // Without its limit it would be a join, which reads all of a tenant's terms.
       const candidates = walks(sql, tenantId).map(
-        ([kind, walk]) => sql`select c.* from s cross join lateral (${walk} limit ${most}) c where s.kind = ${kind}`,
+        ([kind, walk]) =>
+          sql`select c.* from s cross join lateral (${walk} limit ${maxTokens}) c where s.kind = ${kind}`,
       );
       return sql`
         with s as (${given(sql, sourceRows(sources))}),

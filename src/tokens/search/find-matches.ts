@@ -13,14 +13,15 @@ import type { Conjunction } from "./conjunctions.js";
 import { type Choice, choicesOf, choicesOfScope } from "./sources.js";
 
 /**
- * Look-ups of one search: each token row that is read, and each of its terms that is checked. They take 0.4 s on two
- * idle cores, and 1.2 s on cores with three times their load; a statement may take 2 s.
+ * Most look-ups of one search. A look-up reads a token's row or tests one term of it; 100,000 take 0.4 s on two idle cores,
+ * and 1.2 s on cores with three times their load. A statement may take 2 s.
  */
 const MAX_LOOK_UPS = 100_000;
 
 /**
- * A page of the tokens that meet any of the conjunctions, newest first. Reads every token of the narrowest terms.
- * @throws {Fault} validation_failed naming `query` if there are too many.
+ * A page of the tokens that meet any of the conjunctions, newest first. Counts the index entries of the terms, then reads
+ * every token of the narrowest ones.
+ * @throws {Fault} validation_failed naming `query` if there are too many. No token was compared then.
  */
 export async function findMatches(
   tx: Transaction,
@@ -30,38 +31,38 @@ export async function findMatches(
 ): Promise<FoundKeys> {
   if (conjunctions.length === 0) return { total: 0, keys: [] };
   const { tests, alternatives } = numbered(conjunctions);
-  const most = Math.floor(MAX_LOOK_UPS / (1 + tests.filter(({ kind }) => kind === "term").length));
+  const maxTokens = Math.floor(MAX_LOOK_UPS / (1 + tests.filter(({ kind }) => kind === "term").length));
   const plans = [choicesOf(conjunctions), ...scopes.flatMap((scope) => [choicesOfScope(scope) ?? []])];
   const sources = await narrowest(
     tx,
     plans.filter(({ length }) => length > 0),
-    most,
+    maxTokens,
   );
   const shown = { offset: offsetOf(page), limit: page.size };
-  return tx.query(searchTokenKeys, { sources, most, tests, alternatives, scopes, ...shown });
+  return tx.query(searchTokenKeys, { sources, maxTokens, tests, alternatives, scopes, ...shown });
 }
 
 /**
  * The sources that read the fewest tokens: those of one plan, with one source for each of its choices.
- * @throws {Fault} validation_failed if they read more than `most`.
+ * @throws {Fault} validation_failed if they read more than `maxTokens`.
  */
 async function narrowest(
   tx: Transaction,
   plans: readonly (readonly Choice[])[],
-  most: number,
+  maxTokens: number,
 ): Promise<readonly TokenSource[]> {
   const all = plans.flat(2);
-  const counts = await tx.query(countTokensBySource, { sources: all, most: most + 1 });
+  const counts = await tx.query(countTokensBySource, { sources: all, maxTokens: maxTokens + 1 });
   const countOf = new Map(all.map((source, index) => [source, counts[index] ?? 0]));
   const sum = (sources: readonly TokenSource[]) => sources.reduce((n, source) => n + (countOf.get(source) ?? 0), 0);
   const fewest = <T>(items: readonly T[], sourcesIn: (item: T) => readonly TokenSource[]) =>
     items.toSorted((a, b) => sum(sourcesIn(a)) - sum(sourcesIn(b)))[0];
   const chosen = plans.map((choices) => choices.flatMap((choice) => fewest(choice, (source) => [source]) ?? []));
   const best = fewest(chosen, (sources) => sources);
-  if (best && sum(best) <= most) return best;
+  if (best && sum(best) <= maxTokens) return best;
   throw invalid(
     "query",
-    `must be narrower: more than ${most} tokens would have to be compared. Add a term that few tokens have, or a shorter created_at`,
+    `must be narrower: more than ${maxTokens} tokens would have to be compared. Add a term that few tokens have, or a shorter created_at`,
   );
 }
 

@@ -12,7 +12,10 @@ export interface TokenType {
   readonly containers: readonly string[];
   /** Default mask; null shows nothing. */
   readonly mask: Json;
-  /** A fast equivalent of evaluating {@link mask} on data. Returns undefined for data that needs the evaluation. */
+  /**
+   * A fast equivalent of evaluating {@link mask} on data, and used instead. Returns undefined for data that needs the
+   * evaluation.
+   */
   maskInCode?(data: Json): Json | undefined;
   /** The expression of the text to fingerprint. */
   readonly fingerprintExpression: string;

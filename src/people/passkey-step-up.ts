@@ -11,7 +11,7 @@ import { relyingPartyOf } from "./relying-party.js";
 import { secondFactorUntil } from "./second-factor-time.js";
 import { stepUp } from "./sign-in.js";
 import { requireWithinLimit } from "./sign-in-limit.js";
-import { authenticationOptions } from "./web-authentication.js";
+import { authenticationOptions } from "./webauthn.js";
 
 /**
  * Asks a person who is signed in for a passkey.

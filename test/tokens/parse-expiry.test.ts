@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseExpiry } from "../../src/tokens/expiry.js";
+import { parseExpiry } from "../../src/tokens/parse-expiry.js";
 import { faultFields } from "../expressions/faults.js";
 
 const NOW = new Date("2026-06-01T12:00:00.000Z");
