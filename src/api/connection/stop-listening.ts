@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 const MAX_WAIT_MS = 1_000;
 
 /** Milliseconds of a turn in which hardly any connection can arrive unseen. */
-const SHORT_TURN_MS = 1;
+const SHORT_TURN_MS = 0.2;
 
 /** Creates the function that stops `server` from listening. Every call waits for the same close. */
 export function stopperOf(server: Server): () => Promise<void> {
