@@ -20,7 +20,7 @@ import { isLargeToken, listExpiredTokens, readExpiredToken } from "../store/toke
 import type { TokenRow } from "../store/tokens/tokens.js";
 import type { Transaction } from "../store/transactions/transaction.js";
 import type { Keyring } from "../tenancy/keyring.js";
-import { removeExpiredToken } from "../tokens/delete.js";
+import { expiryEntry, removeToken } from "../tokens/delete.js";
 import type { Job } from "./schedule.js";
 
 /**
@@ -151,16 +151,13 @@ async function takeTurn(
       return reached;
     });
     if (outcome === "stuck") throw new Error("tokens that have expired cannot be opened, and are left");
-    if (outcome === "done" || outcome === "early") return false;
+    if (outcome === "done") return false;
   }
   return true;
 }
 
-/**
- * What is left after a step: more rows, none, only rows that cannot be deleted, or some that have not expired by the
- * database's clock. Their minute stays due.
- */
-type Outcome = "more" | "done" | "stuck" | "early";
+/** What is left after a step: more rows, none, or only rows that cannot be deleted. */
+type Outcome = "more" | "done" | "stuck";
 type Step = (tx: Transaction) => Promise<Outcome>;
 
 /** Deletes tokens one by one, with their log rows. A token that was tampered with does not delay others. */
@@ -168,15 +165,11 @@ function expire(keys: TenantKeys): Step {
   const broken = new Set<string>();
   return async (tx) => {
     const found = await listExpiredTokens(tx, BATCH);
-    let isKept = false;
     const remove = (row: TokenRow) =>
-      removeExpiredToken(tx, keys, row).then(
-        (isRemoved) => (isKept ||= !isRemoved),
-        (error: unknown) => {
-          if (!(error instanceof SealBroken)) throw error;
-          broken.add(row.id);
-        },
-      );
+      removeToken(tx, keys, row, expiryEntry(row)).catch((error: unknown) => {
+        if (!(error instanceof SealBroken)) throw error;
+        broken.add(row.id);
+      });
     const left = found.filter(({ id }) => !broken.has(id));
     const large = left.filter(isLargeToken);
     await Promise.all(left.map((token) => (isLargeToken(token) ? undefined : remove(token))));
@@ -184,7 +177,6 @@ function expire(keys: TenantKeys): Step {
       const row = await readExpiredToken(tx, id);
       if (row) await remove(row);
     }
-    if (isKept) return "early";
     if (left.length > 0 && (found.length === BATCH || large.length > LARGE_BATCH)) return "more";
     return broken.size > 0 ? "stuck" : "done";
   };

@@ -3,8 +3,8 @@ import type { MaskMatcher } from "./transform.js";
 
 /**
  * Code of a mask transform. It runs in the sandbox like any other, because the tenant's pattern may backtrack forever
- * and must be stoppable. Within each match, every occurrence of a captured text is replaced character by
- * character, and so is what a lookahead or lookbehind captures outside of the match.
+ * and must be stoppable. It replaces what groups capture character by character, also in a lookahead or lookbehind
+ * outside of the match, and each occurrence of it within the match.
  */
 export const MASK_CODE = `
 module.exports = function ({ args }) {
@@ -18,6 +18,18 @@ module.exports = function ({ args }) {
     return sum % 10 === 0;
   };
   const hide = (text) => args.replacement.repeat(text.length);
+  /** Adds a span, or extends the last one if they touch: a lookahead at each digit captures millions. */
+  const add = (spans, start, end) => {
+    const last = spans[spans.length - 1];
+    if (last && start >= last[0] && start <= last[1]) last[1] = Math.max(last[1], end);
+    else spans.push([start, end]);
+  };
+  /** Adds each occurrence of a part in a text. */
+  const addEach = (spans, part, text) => {
+    for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
+      add(spans, at, at + part.length);
+    }
+  };
   const hideSpans = (text, spans) => {
     let masked = "";
     let from = 0;
@@ -36,15 +48,19 @@ module.exports = function ({ args }) {
     let from = 0;
     const outside = [];
     for (const found of text.matchAll(new RegExp(args.expression, "dgs"))) {
-      const [match, ...groups] = found;
-      const end = found.index + match.length;
-      groups.forEach((group, at) => {
-        const span = found.indices[at + 1];
-        if (group && (span[0] < found.index || span[1] > end)) outside.push(span);
-      });
-      masked += text.slice(from, found.index);
-      masked += groups.filter(Boolean).reduce((rest, group) => rest.split(group).join(hide(group)), match);
-      from = end;
+      const { 0: match, index } = found;
+      const inside = [];
+      for (let at = 1; at < found.length; at += 1) {
+        if (!found[at]) continue;
+        const [start, end] = found.indices[at];
+        if (start < index || end > index + match.length) add(outside, start, end);
+        else {
+          add(inside, start - index, end - index);
+          addEach(inside, found[at], match);
+        }
+      }
+      masked += text.slice(from, index) + hideSpans(match, inside);
+      from = index + match.length;
     }
     return hideSpans(masked + text.slice(from), outside);
   };

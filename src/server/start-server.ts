@@ -78,7 +78,7 @@ export async function startServer(
   if (ports.adminUrl) announce(`Health at ${ports.adminUrl}/readyz`);
 
   const running = opened.move();
-  /** New connections are refused, then new requests on open ones get a 503: their clients open others at once. Background work ends with the requests under way. */
+  // First the port closes: clients that get a 503 on an open connection open another one at once.
   const stop = shutdown.stopper(async () => {
     await ports.stopListening();
     draining.abort();

@@ -23,7 +23,7 @@ export function readOrigins(text: string): string[] {
   for (const origin of origins) {
     if (origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
       throw new ConfigError(
-        `CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; "${origin}" is not valid.`,
+        `CLOAKROOM_CORS_ORIGINS must be * or origins such as https://shop.example.com, separated by commas; one is not${refusedAddress(origin)}.`,
       );
     }
   }
@@ -64,7 +64,7 @@ export function readPaymentAddresses(text: string): ReadonlyMap<FormulaId, strin
         return [formula, address.replace(/\/+$/, "")];
       }
       throw new ConfigError(
-        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; that of "${name}" is not valid.`,
+        `CLOAKROOM_PAYMENT_ADDRESSES must be entries such as stripe-card=https://stripe.example.com, separated by commas; ${formula ? `that of ${formula}` : "one"} is not valid.`,
       );
     }),
   );

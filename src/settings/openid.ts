@@ -27,10 +27,10 @@ export function readOpenId(environment: Environment): OpenIdConfig | undefined {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url?.hostname ?? "");
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback);
-  const isPlain = url?.search === "" && url.hash === "" && !issuer.includes("@");
+  const isPlain = url?.search === "" && url.hash === "" && url.username === "" && url.password === "";
   if (isSafe && isPlain) return { issuer, clientId, clientSecret, secondFactor };
   throw new ConfigError(
-    `CLOAKROOM_OPENID_ISSUER must be an https address such as https://id.example.com${refusedAddress(issuer)}.`,
+    `CLOAKROOM_OPENID_ISSUER must be an https address such as https://id.example.com, without user, password, query and fragment${refusedAddress(issuer)}.`,
   );
 }
 

@@ -35,7 +35,7 @@ export async function deleteToken(
 }
 
 /**
- * Removes an expired token.
+ * Removes an expired token whose id or content a request wants.
  * @returns false if it changed meanwhile, or has not expired by the database's clock.
  */
 export function removeExpiredToken(tx: Transaction, keys: TenantKeys, row: TokenRow): Promise<boolean> {
@@ -43,7 +43,7 @@ export function removeExpiredToken(tx: Transaction, keys: TenantKeys, row: Token
 }
 
 /** The log row of an expired token. */
-function expiryEntry(row: TokenRow): LogEntry {
+export function expiryEntry(row: TokenRow): LogEntry {
   return logEntry(undefined, entityTypeOf(tokenType(row.type)), row.id, "expire");
 }
 

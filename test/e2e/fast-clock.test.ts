@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { sweepJobs } from "../../src/jobs/sweep.js";
 import type { RunningServer } from "../../src/server/running-server.js";
 import { readConfig } from "../../src/settings/config.js";
 import { copyMigratedData } from "../support/migrated-data.js";
@@ -72,28 +71,5 @@ describe("a server whose clock runs a day fast, next to a database whose clock i
     expect((await change()).body.id).toBe("wanted");
     ahead = 0;
     expect((await backEnd("GET", "/tokens/wanted")).body.data).toBe("a value");
-  });
-
-  it("keeps tokens in a sweep, and their minute due, until they have expired by the database's clock", async () => {
-    const backEnd = await shop.tenant.backEnd();
-    const expires_at = new Date(Date.now() + HOUR).toISOString();
-    const kept = await backEnd("POST", "/tokens", { body: { type: "token", data: "kept", expires_at } });
-    ahead = 2 * HOUR;
-    const { database, keyring } = server.vault;
-    const failed: unknown[] = [];
-    const sweeps = sweepJobs({
-      // The server may hold its own lease.
-      database: { ...database, lease: (name, seconds) => database.lease(`test of the ${name}`, seconds) },
-      keyring,
-      clock: { now: () => Date.now() + ahead },
-      onFailure: (_, error) => failed.push(error),
-    });
-    const sweep = sweeps.find(({ name }) => name === "sweep of tokens");
-    await sweep?.run(AbortSignal.timeout(20_000));
-    await sweep?.end?.();
-    expect(failed).toEqual([]);
-    expect((await database.oldestDue()).get("token")?.getTime()).toBeLessThan(Date.now() + ahead);
-    ahead = 0;
-    expect((await backEnd("GET", `/tokens/${kept.body.id}`)).body.data).toBe("kept");
   });
 });

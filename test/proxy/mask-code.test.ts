@@ -29,6 +29,10 @@ describe("a mask by a pattern", () => {
     ["a lookahead's capture also where the match hid its start", "(?=(\\d{8}))(\\d{4})", "12345678", "********"],
     ["overlapping captures of lookaheads", "(?=(\\d{3}))", "a12345b", "a*****b"],
     ["a lookahead's capture at its place alone", "id(?=:(\\d))", "id:7 7", "id:* 7"],
+    ["adjacent groups, whose digits are alike", "(\\d{4})(\\d{12})", "1111111122223333", "****************"],
+    ["a group that begins with the one before it", "(\\d)(\\d{3})", "1123", "****"],
+    ["a lookahead's capture beside a group", "(?=(\\d{2}))\\d(\\d{3})", "1234", "****"],
+    ["a capture that overlaps an earlier occurrence of itself", "a(aa)", "aaa", "***"],
     ["nothing of an empty group", "a()", "aa", "aa"],
   ])("hides %s", (_, expression, text, expected) => {
     expect(byPattern(expression, text)).toBe(expected);

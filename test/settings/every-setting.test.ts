@@ -255,6 +255,7 @@ const ROWS: Readonly<Record<CheckedName, Row>> = {
       "stripe-card=127.0.0.1",
       "stripe-card=ftp://127.0.0.1",
       "stripe=https://u:s3cr3t@127.0.0.1",
+      "https://u:s3cr3t@127.0.0.1",
     ],
   },
   SMTP_URL: {

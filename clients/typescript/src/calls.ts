@@ -202,8 +202,8 @@ function placeAfter(pagination: unknown): object | undefined {
 
 /** What ended the call itself goes before what the attempt made of it. */
 export function failureOf(thrown: unknown, deadline: Deadline): Failure {
-  if (deadline.ended === "timeout") return { code: "timeout", message: "The call exceeded its timeout." };
-  if (deadline.ended === "canceled") return { code: "canceled", message: "The call was canceled by its signal." };
+  const { ended } = deadline;
+  if (ended) return { code: ended, message: `The call was ended by its ${ended === "timeout" ? ended : "signal"}.` };
   if (thrown instanceof AttemptError) return thrown.failure;
   throw thrown;
 }

@@ -4,6 +4,7 @@ export type ServerErrorCode =
   | "validation_failed"
   | "unauthenticated"
   | "permission_denied"
+  | "second_factor_required"
   | "reason_required"
   | "reason_invalid"
   | "not_found"
@@ -41,6 +42,7 @@ const STATUS: Readonly<Record<ServerErrorCode, number | undefined>> = {
   validation_failed: 400,
   unauthenticated: 401,
   permission_denied: 403,
+  second_factor_required: 403,
   reason_required: 403,
   reason_invalid: 400,
   not_found: 404,

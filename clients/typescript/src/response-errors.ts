@@ -61,7 +61,7 @@ export function foreignResponse(status: number, type: string, headers: Readonly<
   const kind = type.split(";")[0] || "no content type";
   return new AttemptError({
     code: isPassing ? "unavailable" : "bad_answer",
-    message: `The address returned HTTP ${status} with ${kind}, which is not a response of Cloakroom. Check baseUrl and proxies in between.`,
+    message: `The address returned HTTP ${status} with ${kind}, which is not a response of Cloakroom. Check baseUrl and proxies.`,
     status,
     retryAfter: retryAfterIn(headers),
   });

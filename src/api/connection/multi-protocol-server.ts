@@ -24,12 +24,14 @@ const MAX_PIPELINED = 100;
 export interface MultiProtocolServer {
   /** The server to listen with. */
   readonly server: Server;
-  /** Accepts no more connections. Those that a client has opened are still served. */
+  /**
+   * Accepts no more connections. Those that a client has opened are still served. To be called before any client is
+   * asked to close its connection: it opens another one at once.
+   */
   stopListening(): Promise<void>;
   /**
-   * Stops listening first, because clients that lose a connection open another. Then closes each connection without
-   * cutting off a request: HTTP/1.1 clients learn it from the next response, HTTP/2 clients at once, and quiet
-   * connections are closed.
+   * Stops listening, and closes each connection without cutting off a request: HTTP/1.1 clients learn it from the next
+   * response, HTTP/2 clients at once, and quiet connections are closed.
    * @returns once all are closed.
    */
   drain(): Promise<void>;
@@ -105,9 +107,9 @@ export function createMultiProtocolServer(
     server,
     stopListening,
     async drain() {
-      await stopListening();
       sessions.goAway();
       http1.closeUntil(closed.promise);
+      await stopListening();
       await closed.promise;
     },
     destroy() {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { stat } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { text } from "node:stream/consumers";
@@ -131,20 +132,30 @@ it("a request that arrives while the event loop is busy is answered, not reset, 
   await drained;
 });
 
-it("200 connections that wait to be accepted are answered, not reset, by a server that drains", async () => {
-  const vault = createMultiProtocolServer((_, response) => response.end("served"), CONNECTION_LIMITS, undefined);
+/** Turns of the event loop from which a server may be asked to stop, as it is by a signal in a busy moment. */
+const TURNS: readonly (readonly [string, (stop: () => void) => void])[] = [
+  ["before anything is read", (stop) => process.nextTick(stop)],
+  ["while the event loop reads", (stop) => stat(".", stop)],
+  ["after it has read", (stop) => setImmediate(stop)],
+];
+
+it.each(TURNS)("200 connections that wait are answered, not reset, by a server that drains %s", async (_, at) => {
+  const vault = createMultiProtocolServer((_request, response) => response.end("served"), CONNECTION_LIMITS, undefined);
   vault.server.listen(0, "127.0.0.1");
   await once(vault.server, "listening");
   const { port } = Object(vault.server.address());
-  const sockets = Array.from({ length: 200 }, () => {
-    const socket = connectSocket(port, "127.0.0.1");
-    socket.write("GET / HTTP/1.1\r\nHost: vault\r\n\r\n");
-    return socket;
+  const begun = Promise.withResolvers<{ readonly drained: Promise<void>; readonly texts: Promise<string[]> }>();
+  at(() => {
+    const sockets = Array.from({ length: 200 }, () => {
+      const socket = connectSocket(port, "127.0.0.1");
+      socket.write("GET / HTTP/1.1\r\nHost: vault\r\n\r\n");
+      return socket;
+    });
+    // The kernel completes the handshakes; the event loop has not accepted the connections yet.
+    process.nextTick(() => begun.resolve({ drained: vault.drain(), texts: Promise.all(sockets.map(text)) }));
   });
-  // The kernel completes the handshakes; the event loop has not accepted the connections yet.
-  await new Promise<void>((resolve) => process.nextTick(resolve));
-  const drained = vault.drain();
-  for (const response of await Promise.all(sockets.map(text))) {
+  const { drained, texts } = await begun.promise;
+  for (const response of await texts) {
     expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(response).toContain("served");
   }

@@ -41,6 +41,7 @@ export class StreamingConnectTransport extends ConnectTransport implements Closa
 
   async *open({ method, message, headers, end }: Attempt): AsyncGenerator<unknown, void> {
     if (!this.#takesStreams) throw closedClient();
+    checkHeaderNames(headers);
     const sent = { ...headers, "content-type": "application/connect+json", "connect-protocol-version": "1" };
     const controller = new AbortController();
     const off = end.onEnd(() => controller.abort());

@@ -50,14 +50,15 @@ export function readEntry(
 ): void {
   const end = input.end();
   let key = "";
-  // Encoders may leave out a default, which is what zeros are read as.
-  let value = read(new WireInput(new Uint8Array(8)));
+  let value: unknown;
   while (input.at < end) {
     const found = input.varint();
     if (found === FIRST) key = input.text();
     else if (found === tag) value = read(input);
     else input.skip(found & 7);
   }
+  // Encoders may leave out a default, which is what zeros are read as.
+  if (value === undefined) value = read(new WireInput(new Uint8Array(8)));
   // An assignment would set the prototype.
   if (key === "__proto__") Object.defineProperty(map, key, { ...OWN, value });
   else map[key] = value;
