@@ -36,7 +36,7 @@ export function problemResponses(method: Fallible): JsonObject {
 
 /** One example for each status that operations list. */
 const EXAMPLES: readonly Fault[] = [
-  invalid("data.number", "must be a text of 13 to 19 digits with a valid check digit"),
+  invalid("data.number", "must be a string of 13 to 19 digits with a valid check digit"),
   new Fault("unauthenticated", "Send an application key in the header BT-API-KEY."),
   permissionDenied("token:create"),
   notFound("token"),

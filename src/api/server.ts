@@ -44,7 +44,7 @@ export async function createApiServer(options: ServerOptions): Promise<ApiServer
   const edge = createRequestEdge(options);
   const app = createApp(options, edge);
   const observe = observeInto(log, meters.operation);
-  const rpcLimits = { messageBytes: options.bodyLimit, timeoutMs: options.maxRpcDeadlineMs };
+  const rpcLimits = { messageBytes: options.bodyLimit, maxDeadlineMs: options.maxRpcDeadlineMs };
   const shutdown = new AbortController();
   const closing = new AbortController();
   registerHealth(app, options.readiness);

@@ -73,7 +73,7 @@ function shortRetention({ auditRetentionDays: days }: Config): readonly string[]
   return [`CLOAKROOM_AUDIT_RETENTION_DAYS is ${days}: PCI DSS 10.5.1 asks for at least ${MIN_RETENTION_DAYS} days.`];
 }
 
-/** Problems of the clocks of this machine and the database, including past ones that closed logs beyond the present. */
+/** A gap between this machine's clock and the database's, or logs that an earlier gap closed up to a future time. */
 async function clockTrouble({ database, ownerAddress }: Vault): Promise<string | undefined> {
   const apart = clockProblem(await clockGap(database, systemClock));
   if (apart) return `The clock of this machine ${apart}. Synchronize both (NTP).`;

@@ -7,6 +7,13 @@ import { isEstablished, readyEvent } from "./guarded-connect.js";
 import { type HeaderPair, headerPairs } from "./request-framing.js";
 import { ResponseBody } from "./response-body.js";
 
+/**
+ * Defaults for a slow destination, in milliseconds. Shorter than the 30 s of a function, and of the default limit of RPC
+ * deadlines: the caller gets the destination's failure before either of them ends the call.
+ */
+const RESPONSE_HEADERS_MS = 25_000;
+const BODY_IDLE_MS = 25_000;
+
 /** Limits of one request and its response. */
 export interface ExchangeLimits {
   /** Cancels the call, including the reading of its body. */
@@ -14,10 +21,10 @@ export interface ExchangeLimits {
   readonly timeouts?: {
     /**
      * Milliseconds from the call to the response's headers, including the wait for a connection. Restarts with each chunk
-     * of a streamed request body. Default 25,000.
+     * of a streamed request body. Default: {@link RESPONSE_HEADERS_MS}.
      */
     readonly headersMs?: number;
-    /** Milliseconds between two bytes of the response's body. Default 25,000. */
+    /** Milliseconds between two bytes of the response's body. Default: {@link BODY_IDLE_MS}. */
     readonly bodyIdleMs?: number;
   };
   /** Default: no limit. */
@@ -50,7 +57,7 @@ export class Exchange {
     this.#outgoing = outgoing;
     this.#destination = destination;
     this.#limits = limits;
-    this.#deadline = setTimeout(() => this.#fail("headers_timeout"), limits.timeouts?.headersMs ?? 25_000);
+    this.#deadline = setTimeout(() => this.#fail("headers_timeout"), limits.timeouts?.headersMs ?? RESPONSE_HEADERS_MS);
     limits.signal?.addEventListener("abort", this.#abort);
     outgoing.once("socket", (socket) => this.#follow(socket));
     outgoing.once("response", (message) => this.#receive(message));
@@ -62,7 +69,7 @@ export class Exchange {
     if (body === undefined || body instanceof Uint8Array) this.#outgoing.end(body);
     else {
       body.once("error", (error) => this.#fail("request_body_failed", error));
-      body.on("data", () => this.#outlast());
+      body.on("data", () => this.#restartDeadline());
       // Both the request and the body report their ends; pipeline destroys each when the other closes.
       pipeline(body, this.#outgoing, () => {});
     }
@@ -88,8 +95,8 @@ export class Exchange {
   }
 
   /**
-   * Node stops emitting `drain` once the response is complete. Without this, a body still being sent would wait forever,
-   * and so would the caller's next request on the same connection.
+   * Node's request emits no `drain` after the response is complete. Without this, a request body that is still being
+   * sent would stop there, and the caller's next request on the same connection would wait behind it.
    */
   #keepSending(socket: Socket): void {
     const resume = () => {
@@ -107,7 +114,7 @@ export class Exchange {
     }
     clearTimeout(this.#deadline);
     const body = new ResponseBody(message, {
-      idleMs: this.#limits.timeouts?.bodyIdleMs ?? 25_000,
+      idleMs: this.#limits.timeouts?.bodyIdleMs ?? BODY_IDLE_MS,
       maxBytes: this.#limits.maxBodyBytes ?? Number.POSITIVE_INFINITY,
     });
     body.once("close", () => this.#release());
@@ -120,8 +127,8 @@ export class Exchange {
     });
   }
 
-  /** The response cannot be due while the body is still being sent. */
-  #outlast(): void {
+  /** While the request body is being sent, the destination is not late with its response. */
+  #restartDeadline(): void {
     if (this.#body === undefined && this.#stage === "written") this.#deadline.refresh();
   }
 

@@ -19,14 +19,14 @@ export function requireConfigurationSize(configuration: Readonly<Record<string, 
 /** Merges by RFC 7386: a null entry deletes an entry, a null patch deletes all. */
 export function mergeConfiguration(current: Readonly<Record<string, string>>, patch: Json): Record<string, string> {
   if (patch === null) return {};
-  if (!isJsonObject(patch)) throw invalid("configuration", "must be an object of texts");
+  if (!isJsonObject(patch)) throw invalid("configuration", "must be an object of strings");
   const faults = new FieldFaultList();
   const merged: Record<string, string> = {};
   const patched = mergePatch({ ...current }, patch);
   for (const [name, value] of Object.entries(isJsonObject(patched) ? patched : {})) {
     if (typeof value !== "string") faults.add(`configuration.${name}`, "must be a string");
     else if (`${name}${value}`.includes("\0"))
-      faults.add(`configuration.${name}`, "must be text without NUL characters");
+      faults.add(`configuration.${name}`, "must be a string without NUL characters");
     else setOwnProperty(merged, name, value);
   }
   if (Object.keys(merged).length > MAX_ENTRIES) faults.add("configuration", `must have at most ${MAX_ENTRIES} entries`);

@@ -39,8 +39,8 @@ export interface SweepParts {
   readonly keyring: Keyring;
   readonly clock: Clock;
   readonly onFailure: (tenantId: TenantId, error: unknown) => void;
-  /** Wraps a job to do nothing while this server's clock is ahead of the database's. */
-  readonly timely?: (job: Job) => Job;
+  /** Wraps a job to do nothing while this server's clock is ahead of the database's. Absent: jobs run by any clock. */
+  readonly unlessClockIsAhead?: (job: Job) => Job;
 }
 
 /** Kinds that are swept together, by one replica at a time. */
@@ -72,8 +72,10 @@ const SWEEPS: readonly Sweep[] = [
 
 /** Deletes expired rows of every {@link SweptKind}. */
 export function sweepJobs(parts: SweepParts): readonly Job[] {
-  const { timely = (job) => job } = parts;
-  return SWEEPS.map((sweep) => (sweep.mayDeleteEarly ? sweepJob(parts, sweep) : timely(sweepJob(parts, sweep))));
+  const { unlessClockIsAhead = (job) => job } = parts;
+  return SWEEPS.map((sweep) =>
+    sweep.mayDeleteEarly ? sweepJob(parts, sweep) : unlessClockIsAhead(sweepJob(parts, sweep)),
+  );
 }
 
 function sweepJob(parts: SweepParts, { name, leaseSeconds, kinds }: Sweep): Job {

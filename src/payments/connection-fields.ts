@@ -30,7 +30,7 @@ export function readFields(formula: Formula, given: readonly GivenField[], kept?
     if (!field) faults[`${place}.key`] = [String(fault)];
     else if (named.has(field.key)) faults[`${place}.key`] = ["must be given once"];
     else if (value === undefined || (value === "" && !kept)) {
-      faults[`${place}.value`] = ["must be a text that is not empty"];
+      faults[`${place}.value`] = ["must be a string that is not empty"];
     } else if (fault) faults[`${place}.value`] = [fault];
     else if (value !== "") fields.set(field.key, new Sensitive(value));
     if (field) named.add(field.key);

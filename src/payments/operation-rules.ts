@@ -1,7 +1,7 @@
 import { Fault, invalid } from "../base/fault.js";
 import type { Payment } from "./payment.js";
 import { wrongState } from "./payment-access.js";
-import { amountClaimed, type Refund } from "./refund.js";
+import { type Refund, totalRefundedOrProcessing } from "./refund.js";
 
 /** Each change and look-up of a payment reads all of its refunds. */
 export const MAX_REFUNDS = 1_000;
@@ -36,22 +36,22 @@ export function requireVoidable(payment: Amounts): void {
 }
 
 /**
- * @param refunds the number of the payment's refunds, whatever their status.
+ * @param refundCount the number of the payment's refunds, whatever their status.
  * @throws {Fault} wrong_state unless money was captured and another refund may be stored.
  */
-export function requireRefundable(payment: Amounts, refunds: number): void {
+export function requireRefundable(payment: Amounts, refundCount: number): void {
   if (payment.status !== "capture_succeeded") throw wrongState(payment, "only what was captured can be refunded.");
-  if (refunds < MAX_REFUNDS) return;
-  throw wrongState(payment, `it has ${refunds} refunds, and may have at most ${MAX_REFUNDS}.`);
+  if (refundCount < MAX_REFUNDS) return;
+  throw wrongState(payment, `it has ${refundCount} refunds, and may have at most ${MAX_REFUNDS}.`);
 }
 
 /**
  * The amount of a refund. Default: everything that is not refunded yet.
- * @param refunds of the payment, whatever their status.
+ * @param refunds all refunds of the payment, whatever their status.
  * @throws {Fault} wrong_state, or validation_failed naming the amount.
  */
 export function amountToRefund(payment: Amounts, refunds: readonly Refund[], wanted: number | undefined): number {
-  const left = payment.capturedAmount - Math.max(amountClaimed(refunds), payment.refundedAmount);
+  const left = payment.capturedAmount - Math.max(totalRefundedOrProcessing(refunds), payment.refundedAmount);
   if (left <= 0) throw wrongState(payment, "all of it was refunded already.");
   const amount = wanted ?? left;
   if (amount > left) throw invalid("amount", `must be at most what is left to refund: ${left}`);

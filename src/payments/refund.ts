@@ -52,8 +52,8 @@ export function totalRefunded(refunds: readonly Refund[]): number {
   return refunds.filter(({ status }) => status === "succeeded").reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** The amount that cannot be refunded again: returned, or possibly on its way. */
-export function amountClaimed(refunds: readonly Refund[]): number {
+/** The amount that cannot be refunded again, because it was returned or may be on its way. */
+export function totalRefundedOrProcessing(refunds: readonly Refund[]): number {
   return refunds
     .filter(({ status }) => status === "processing" || status === "succeeded")
     .reduce((sum, { amount }) => sum + amount, 0);

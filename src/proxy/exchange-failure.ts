@@ -2,8 +2,8 @@ import { Fault } from "../base/fault.js";
 import { EgressError } from "../egress/egress-error.js";
 
 /**
- * The error to report for a failed exchange with a destination. If the caller cancelled it, by disconnecting or by a
- * deadline, that is the signal's own reason: the destination did not fail.
+ * The error to report when a call to a destination fails. If the caller ended the call, by disconnecting or by its
+ * deadline, that is the signal's reason, because the destination did not fail.
  */
 export function failureOf(error: unknown, signal: AbortSignal): unknown {
   const cause = error instanceof Fault ? error.cause : error;

@@ -104,6 +104,7 @@ async function forward(
   const changed = await parts.transforms.request(route, requestSteps(definition), request, { signal, memory });
   if (changed.kind === "response") return { ...changed.response, destinationStatus: 0 };
   const isEmpty = Buffer.isBuffer(changed.body) && changed.body.length === 0;
+  // Without `timeouts`: the defaults of src/egress/exchange.ts apply.
   const response = await guardedRequest(parts.agents, {
     ...{ url, target, method, signal },
     headers: changed.headers,

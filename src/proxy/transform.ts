@@ -107,7 +107,7 @@ function hasGroup(expression: string): boolean {
 function textOption({ options }: TransformDraft, name: string, field: string): string {
   const value = options?.[name];
   if (typeof value !== "string" || value === "")
-    throw invalid(`${field}.options.${name}`, "must be a text that is not empty");
+    throw invalid(`${field}.options.${name}`, "must be a string that is not empty");
   return value;
 }
 

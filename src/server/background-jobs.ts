@@ -3,15 +3,15 @@ import type { OperatorLog } from "../api/observation/operator-log.js";
 import type { SealParts } from "../audit/seal-log.js";
 import { type Clock, systemClock } from "../base/clock.js";
 import { keyRotationsJob } from "../jobs/key-rotations.js";
+import { logDeliveryJob } from "../jobs/log-delivery.js";
 import { logSealsJob } from "../jobs/log-seals.js";
-import { logSinkJob } from "../jobs/log-sinks.js";
 import { logStampsJob } from "../jobs/log-stamps.js";
 import { mailJob } from "../jobs/mail.js";
 import type { Job } from "../jobs/schedule.js";
 import { sweepJobs } from "../jobs/sweep.js";
 import { tenantRemovalJob } from "../jobs/tenant-removal.js";
 import { tenantWorkJob } from "../jobs/tenant-work.js";
-import { skippedWhileClockIsAhead } from "../jobs/timely-job.js";
+import { unlessClockIsAhead } from "../jobs/unless-clock-is-ahead.js";
 import type { MailTransport } from "../mail/transport.js";
 import { writeSignInMessage } from "../people/sign-in-message.js";
 import type { Config } from "../settings/config.js";
@@ -82,8 +82,10 @@ function sweeps({ vault: { database, keyring }, clock, log }: BackgroundParts): 
   return sweepJobs({
     ...{ database, keyring, clock },
     onFailure: tenantFailure(log, "sweep", "a sweep of this tenant failed and will be tried again"),
-    // A caller that passes its own clock wants it to differ from the database's.
-    ...(clock === systemClock ? { timely: (job: Job) => skippedWhileClockIsAhead(database, clock, job, onAhead) } : {}),
+    // Tests pass a clock that differs on purpose.
+    ...(clock === systemClock
+      ? { unlessClockIsAhead: (job: Job) => unlessClockIsAhead(database, clock, job, onAhead) }
+      : {}),
   });
 }
 
@@ -100,7 +102,7 @@ function logSeals({ config, clock, log, meters, sealing }: BackgroundParts): Job
 
 function logSinks({ vault: { database }, clock, log, meters, sinks }: BackgroundParts): readonly Job[] {
   return sinks.map((sink) =>
-    logSinkJob({
+    logDeliveryJob({
       ...{ database, clock, sink },
       onLag: (name, seconds) => meters.sinkLag(name, seconds),
       onState(name, problem) {

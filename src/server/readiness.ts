@@ -8,9 +8,10 @@ import type { Database } from "../store/database.js";
 import type { ServiceProbe } from "../store/postgres/service-probe.js";
 
 /**
- * How long a successful check of the root key counts, in milliseconds: each check may cost a call to a cloud service.
+ * How long a successful check of the root key counts, and a look at the sinks, in milliseconds: a check of the key may
+ * cost a call to a cloud service.
  */
-const KEY_LOOK = 10_000;
+const SLOW_LOOK_MS = 10_000;
 
 /** The database checks used here. */
 type Looked = Pick<Database, "probe" | "takesWrites" | "oldestDue">;
@@ -38,13 +39,13 @@ export function readinessOf(
   return {
     draining,
     async check() {
-      const [{ problem, time, warning }, keys, late] = await Promise.all([look(), lookAtKey(), lookAtSinks()]);
+      const [{ problem, clockProblem, warning }, keys, late] = await Promise.all([look(), lookAtKey(), lookAtSinks()]);
       return {
         checks: {
           serving: draining.aborted ? "is stopping" : undefined,
           database: problem,
           keys: keys ? undefined : "the root key's holder does not respond",
-          clock: time,
+          clock: clockProblem,
         },
         warnings: [...(warning === undefined ? [] : [warning]), ...late],
       };
@@ -52,12 +53,12 @@ export function readinessOf(
   };
 }
 
-/** Sinks that are behind, looked at once per {@link KEY_LOOK}. A database that does not respond has its own check. */
+/** Sinks that are behind, looked at once per {@link SLOW_LOOK_MS}. A database that does not respond has its own check. */
 function lateSinkLooks(database: Looked, clock: Clock, sinks: readonly SinkName[]): () => Promise<readonly string[]> {
   let late: readonly string[] = [];
   let lookedAt = Number.NEGATIVE_INFINITY;
   return async () => {
-    if (sinks.length === 0 || performance.now() - lookedAt < KEY_LOOK) return late;
+    if (sinks.length === 0 || performance.now() - lookedAt < SLOW_LOOK_MS) return late;
     lookedAt = performance.now();
     late = await laggingSinks(database, sinks, new Date(clock.now())).catch(() => []);
     return late;
@@ -66,7 +67,7 @@ function lateSinkLooks(database: Looked, clock: Clock, sinks: readonly SinkName[
 
 interface DatabaseLook {
   readonly problem: string | undefined;
-  readonly time: string | undefined;
+  readonly clockProblem: string | undefined;
   /** A failure that affects some tenants. */
   readonly warning: string | undefined;
 }
@@ -77,9 +78,9 @@ async function lookAtDatabase(database: Looked, clock: Clock): Promise<DatabaseL
     const probe = await database.probe();
     const gap = clockOffset(before, probe.time, clock.now());
     const takesWrites = !probe.refusesWrites && (await database.takesWrites());
-    return { ...serviceOf(probe, takesWrites), time: clockProblem(gap) };
+    return { ...serviceOf(probe, takesWrites), clockProblem: clockProblem(gap) };
   } catch {
-    return { problem: "does not respond", time: "cannot be compared", warning: undefined };
+    return { problem: "does not respond", clockProblem: "cannot be compared", warning: undefined };
   }
 }
 
@@ -95,11 +96,11 @@ function serviceOf({ nodes, failing }: ServiceProbe, takesWrites: boolean): Pick
   return { problem: failing > 0 ? "answers, but fails reads and writes of tenants" : undefined, warning: undefined };
 }
 
-/** Checks at most once per {@link KEY_LOOK}, unless the last check failed. */
+/** Checks at most once per {@link SLOW_LOOK_MS}, unless the last check failed. */
 function remembered(ask: () => Promise<unknown>): () => Promise<boolean> {
   let good = Number.NEGATIVE_INFINITY;
   return async () => {
-    if (performance.now() - good < KEY_LOOK) return true;
+    if (performance.now() - good < SLOW_LOOK_MS) return true;
     try {
       await ask();
       good = performance.now();

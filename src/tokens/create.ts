@@ -25,7 +25,10 @@ import { referenceOnlyView, type Showing, type TokenView, viewOf, writeResponseT
 /** PCI DSS 3.3.1 forbids keeping a verification code after authorization; an hour is enough to authorize (decision 0014). */
 export const CVC_LIFETIME_MS = 60 * 60 * 1_000;
 
-/** An expired token may be in the way until a sweep removes it. It is removed here, and the insert is retried. */
+/**
+ * An insert may conflict with an expired token that no sweep has removed yet, or its alias may be taken.
+ * {@link resolveConflict} removes the expired token, {@link idOf} takes the next alias, and the insert is tried again.
+ */
 const INSERT_TRIES = 8;
 
 /**
@@ -164,16 +167,16 @@ async function resolveConflict(
   // The database's clock decides: a token that is left has not expired by it, or was changed meanwhile.
   const conflicting = expired.length > 0 ? await findConflictingTokens(tx, claim) : found;
   const duplicate = conflicting.find(({ dedupe_key }) => dedupe_key && row.dedupe_key?.equals(dedupe_key));
-  if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
+  if (duplicate) return showDuplicate(tx, caller, keys, duplicate, showing);
   if (conflicting.length === 0 || prepared.idChoice.kind !== "given") return "try again";
   throw new Fault("already_exists", "There is a token with this id already.", { fields: { id: ["is taken"] } });
 }
 
 /**
- * The existing token with the same content, masked at most. A caller without the right to read it learns only that it
- * exists.
+ * Shows the existing token with the same content, masked at most. A caller without the right to read it learns only
+ * that it exists.
  */
-export async function dedupeOnto(
+export async function showDuplicate(
   tx: Transaction,
   caller: Caller,
   keys: TenantKeys,

@@ -73,7 +73,7 @@ function readAttributes(request: JsonObject, report: Report): TokenAttributes {
 export function readMetadata(value: Json | undefined, report: Report): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isJsonObject(value)) {
-    report("metadata", "must be an object of texts");
+    report("metadata", "must be an object of strings");
     return undefined;
   }
   const entries = Object.entries(value);
@@ -89,7 +89,7 @@ export function readMetadata(value: Json | undefined, report: Report): Record<st
     else if (typeof text !== "string") report(field, "must be a string");
     else if (isLongerThan(text, MAX_METADATA_VALUE))
       report(field, `must have at most ${MAX_METADATA_VALUE} characters`);
-    else if (`${key}${text}`.includes("\0")) report(field, "must be text without NUL characters");
+    else if (`${key}${text}`.includes("\0")) report(field, "must be a string without NUL characters");
     else setOwnProperty(metadata, key, text);
   }
   return metadata;
@@ -99,7 +99,7 @@ function readText(value: Json | undefined, field: string, longest: number, repor
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") report(field, "must be a string");
   else if (isLongerThan(value, longest)) report(field, `must have at most ${longest} characters`);
-  else if (value.includes("\0")) report(field, "must be text without NUL characters");
+  else if (value.includes("\0")) report(field, "must be a string without NUL characters");
   else return value;
   return undefined;
 }
@@ -122,7 +122,7 @@ function readTexts(
   }
   return value.flatMap((item, index) => {
     const text = item === null ? undefined : readText(item, `${field}[${index}]`, longest, report);
-    if (item === null || text === "") report(`${field}[${index}]`, "must be a text that is not empty");
+    if (item === null || text === "") report(`${field}[${index}]`, "must be a string that is not empty");
     return text ?? [];
   });
 }

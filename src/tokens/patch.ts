@@ -161,7 +161,7 @@ function mergedMask(current: Json, patch: Json): Json | undefined {
 
 function mergedMetadata(current: TokenAttributes["metadata"], patch: Json): Record<string, string> | undefined {
   if (patch === null) return undefined;
-  if (!isJsonObject(patch)) throw invalid("metadata", "must be an object of texts");
+  if (!isJsonObject(patch)) throw invalid("metadata", "must be an object of strings");
   const faults = new FieldFaultList();
   const metadata = readMetadata(mergePatch({ ...current }, patch), (field, text) => faults.add(field, text));
   faults.throwIfAny();

@@ -9,7 +9,7 @@ import type { TokenRow, TokenRowWithCvc } from "../store/tokens/tokens.js";
 import { EXPRESSION_FIELDS, type Token, type TokenAttributes } from "./token.js";
 import { tokenType } from "./types/registry.js";
 
-/** The stored part of a card's verification code: a value of its own, under a key of its own. */
+/** The parts of a token's data, stored separately: the verification code is sealed with the tenant's key `cvc`. */
 export interface SplitData {
   readonly data: Json;
   readonly cvc: string | undefined;
@@ -29,7 +29,7 @@ export function splitCvc(type: string, data: Json): SplitData {
 export type BoundRow = Pick<TokenRow, "id" | (typeof AAD_COLUMNS.tokens)[number]>;
 
 /**
- * The sealed columns of a token's row: its data and its attributes.
+ * The sealed columns of a token's row, its data and its attributes, each sealed with the tenant's key `data`.
  * @param text the data without a verification code: see {@link splitCvc} and {@link textOf}.
  */
 export function sealToken(
@@ -51,7 +51,7 @@ export function textOf(value: Json): Buffer {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Seals a verification code under the key of its own purpose. */
+/** Seals a verification code with the tenant's key `cvc`. */
 export function sealCvc(keys: TenantKeys, tenantId: TenantId, tokenId: string, cvc: string): Buffer {
   return seal(keys.cvc, cvcPlace(tenantId, tokenId), Buffer.from(cvc));
 }
@@ -69,6 +69,7 @@ function writeAttributes(
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
     ...(searchIndexes === undefined ? {} : { search_indexes: [...searchIndexes], index_values: [...indexValues] }),
     ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
+    // Stored under its earlier name.
     ...(inactive === undefined ? {} : { dormant: [...inactive] }),
   };
   return Object.keys(written).length === 0 ? null : written;

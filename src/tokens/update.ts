@@ -13,7 +13,7 @@ import { deleteTerm, insertTerm, type TermRow } from "../store/tokens/token-term
 import { type TokenRow, type TokenRowWithCvc, updateTokenRow } from "../store/tokens/tokens.js";
 import type { OrdinaryTransaction, Transaction } from "../store/transactions/transaction.js";
 import { countMonthlyActivity } from "./activity.js";
-import { dedupeOnto, writeCvc } from "./create.js";
+import { showDuplicate, writeCvc } from "./create.js";
 import { removeExpiredToken } from "./delete.js";
 import { entityTypeOf } from "./entity.js";
 import { applyPatch, type PatchedToken, patchTransform, requireImmutableUnchanged } from "./patch.js";
@@ -59,7 +59,7 @@ export async function updateToken(
   const patched = applyPatch({ settings, principal, transform }, keys, token, patch, tx.now);
   await yieldToEventLoop(bytes);
   const duplicate = await findDuplicate(tx, keys, row, patched);
-  if (duplicate) return dedupeOnto(tx, caller, keys, duplicate, showing);
+  if (duplicate) return showDuplicate(tx, caller, keys, duplicate, showing);
 
   writeLog(tx, logEntry(actorOf(caller), entityType, id, "update"));
   if (!isChanged(token, patched)) return viewOf(tx.tenantId, token, shown, showing);

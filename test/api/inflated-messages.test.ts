@@ -51,7 +51,7 @@ beforeAll(async () => {
     ...{ end: () => {}, fail: () => {}, failFunction: () => {}, breakOff: () => {}, cancel: () => {} },
   };
   const app = Fastify();
-  const limits = { messageBytes: 5 * MB, timeoutMs: 10_000 };
+  const limits = { messageBytes: 5 * MB, maxDeadlineMs: 10_000 };
   const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
   const options = rpcOptions(
     [TokenService],

@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TenantId } from "../../src/base/ids.js";
-import { logSinkJob } from "../../src/jobs/log-sinks.js";
+import { logDeliveryJob } from "../../src/jobs/log-delivery.js";
 import { FileSink } from "../../src/sinks/file-sink.js";
 import { OtlpSink } from "../../src/sinks/otlp-sink.js";
 import { OutputSink } from "../../src/sinks/output-sink.js";
@@ -31,7 +31,7 @@ const later = (minutes: number) => {
 
 function sendingTo(sink: LogSink) {
   const [states, failed]: [(string | undefined)[], unknown[]] = [[], []];
-  const job = logSinkJob({
+  const job = logDeliveryJob({
     ...{ database: ledger.database, clock: ledger.clock, sink },
     onLag: () => {},
     onState: (_, problem) => states.push(problem),

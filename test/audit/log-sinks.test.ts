@@ -11,7 +11,7 @@ import { recordVaultEvent } from "../../src/audit/vault-log.js";
 import { verifyReceived } from "../../src/audit/verify-received.js";
 import { type TenantId, VAULT_TENANT_ID } from "../../src/base/ids.js";
 import { Sensitive } from "../../src/crypto/sensitive.js";
-import { logSinkJob } from "../../src/jobs/log-sinks.js";
+import { logDeliveryJob } from "../../src/jobs/log-delivery.js";
 import type { Job } from "../../src/jobs/schedule.js";
 import { FileSink } from "../../src/sinks/file-sink.js";
 import { OtlpSink } from "../../src/sinks/otlp-sink.js";
@@ -43,7 +43,7 @@ interface Sending {
 
 function sendingTo(sink: LogSink): Sending {
   const [lag, states, failed]: [number[], (string | undefined)[], unknown[]] = [[], [], []];
-  const job = logSinkJob({
+  const job = logDeliveryJob({
     ...{ database: ledger.database, clock: ledger.clock, sink },
     onLag: (_, seconds) => lag.push(seconds),
     onState: (_, problem) => states.push(problem),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TenantPublicKeys, verifyReceived } from "../../src/audit/verify-received.js";
 import type { TenantId } from "../../src/base/ids.js";
 import { logSigningKey, readLogPublicKey } from "../../src/crypto/log-signing.js";
-import { logSinkJob } from "../../src/jobs/log-sinks.js";
+import { logDeliveryJob } from "../../src/jobs/log-delivery.js";
 import { FileSink } from "../../src/sinks/file-sink.js";
 import { type Ledger, MINUTE, openLedger } from "./support/ledger.js";
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   }
   ledger.clock.time += 3 * MINUTE;
   await ledger.runJob({ server: { ...ledger, sinks: ["file"] } });
-  const job = logSinkJob({
+  const job = logDeliveryJob({
     ...{ database: ledger.database, clock: ledger.clock, sink: new FileSink({ path, bytes: 1e9, kept: 0 }) },
     ...{ onLag: () => {}, onState: () => {} },
     onFailure: (_, error) => {

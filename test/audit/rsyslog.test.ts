@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { EMPTY_CONTEXT } from "../../src/audit/audit-context.js";
 import { logEntry } from "../../src/audit/log-entry.js";
-import { logSinkJob } from "../../src/jobs/log-sinks.js";
+import { logDeliveryJob } from "../../src/jobs/log-delivery.js";
 import { SyslogSink } from "../../src/sinks/syslog-sink.js";
 import { writeLog } from "../../src/store/audit/audit-logs.js";
 import { createAuthority } from "../egress/certificates.js";
@@ -86,7 +86,7 @@ it("rsyslog gets every row and seal over TLS, in order, with the fields of an ex
   const sink = new SyslogSink({ host: "127.0.0.1", port, isTls: true, ca });
   const failed: unknown[] = [];
   const noteFailure = (_: unknown, error: unknown) => failed.push(error);
-  const job = logSinkJob({ database, clock, sink, onLag() {}, onState: noteFailure, onFailure: noteFailure });
+  const job = logDeliveryJob({ database, clock, sink, onLag() {}, onState: noteFailure, onFailure: noteFailure });
   await job.run(new AbortController().signal);
   const rows = await ledger.rows<{ id: string }>(tenantId, "select id from audit_logs order by created_at, id");
   // Those of the tenant's creation, and of this test.

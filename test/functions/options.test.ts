@@ -61,12 +61,12 @@ describe("a patch of a configuration", () => {
   });
 
   it.each<[Json, string, string]>([
-    ["a", "configuration", "must be an object of texts"],
-    [["a"], "configuration", "must be an object of texts"],
+    ["a", "configuration", "must be an object of strings"],
+    [["a"], "configuration", "must be an object of strings"],
     [{ a: 1 }, "configuration.a", "must be a string"],
     [{ a: { b: "c" } }, "configuration.a", "must be a string"],
-    [{ a: "x\0" }, "configuration.a", "must be text without NUL characters"],
-    [{ "a\0": "x" }, "configuration.a\0", "must be text without NUL characters"],
+    [{ a: "x\0" }, "configuration.a", "must be a string without NUL characters"],
+    [{ "a\0": "x" }, "configuration.a\0", "must be a string without NUL characters"],
   ])("%j is refused", (patch, field, text) => {
     expect(faultFields(() => mergeConfiguration({ kept: "1" }, patch))).toEqual({ [field]: [text] });
   });

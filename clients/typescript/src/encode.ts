@@ -66,7 +66,7 @@ function encodeSpecial(value: unknown, path: string): string {
   const isBytes = path.endsWith(".data");
   if (typeof value === "string") return isBytes ? base64(new TextEncoder().encode(value)) : value;
   if (isBytes && value instanceof Uint8Array) return base64(value);
-  throw invalidInput(path, isBytes ? "must be a text or a Uint8Array" : "must be a Date or a text in ISO 8601");
+  throw invalidInput(path, isBytes ? "must be a string or a Uint8Array" : "must be a Date or a string in ISO 8601");
 }
 
 function base64(bytes: Uint8Array): string {

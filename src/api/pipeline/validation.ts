@@ -165,7 +165,7 @@ function checkText(value: unknown, place: string, most: number, faults: FieldFau
     return false;
   }
   if (!value.isWellFormed() || value.includes("\0")) {
-    faults.add(place, "must be text without NUL characters and of valid Unicode");
+    faults.add(place, "must be a string without NUL characters and of valid Unicode");
   }
   return true;
 }

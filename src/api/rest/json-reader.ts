@@ -8,7 +8,11 @@ import { toValue } from "../../services/value.js";
 import { maxEntriesOf, tooManyEntries } from "../messages/field-sizes.js";
 import { restFields, restName } from "./field-name.js";
 
-/** Reads a message from JSON. Unknown fields are ignored unless {@link unknownFieldFaults} objects. */
+/**
+ * Reads a message of REST from JSON; `src/api/rpc/rpc-json-faults.ts` reads that of RPC. Unknown fields are ignored
+ * unless {@link unknownFieldFaults} objects.
+ * @throws {Fault} validation_failed naming each value of a wrong type.
+ */
 export type JsonReader = (json: Json) => Message;
 
 /**

@@ -79,7 +79,7 @@ function pairsOf(field: DescField, name: string, text: string, report: Report): 
     object &&
     Object.entries(object).flatMap(([key, value]) => (typeof value === "string" ? [[key, value] as const] : []));
   if (pairs && object && pairs.length === Object.keys(object).length) return pairs;
-  report(name, `must be a JSON object of texts, or be spelled ${field.name}.key=value`);
+  report(name, `must be a JSON object of strings, or be spelled ${field.name}.key=value`);
   return [];
 }
 

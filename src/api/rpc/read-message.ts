@@ -5,9 +5,9 @@ import type { Json } from "../../base/json.js";
 import { countMembers } from "../../base/json-structure.js";
 import { isLarge, yieldToEventLoop } from "../../base/yield-to-event-loop.js";
 import { checkJsonBytes, malformed, readJsonBytes } from "../messages/json-text.js";
-import { readMessageJson } from "../messages/json-type-faults.js";
 import { readLargeBinary, readLargeJson } from "../messages/large-message.js";
 import { RECURSION_LIMIT, requireBoundedMessage } from "../messages/message-structure.js";
+import { readMessageJson } from "./rpc-json-faults.js";
 import { faultOf } from "./rpc-refusal.js";
 
 const JSON_OPTIONS = { recursionLimit: RECURSION_LIMIT, ignoreUnknownFields: true };

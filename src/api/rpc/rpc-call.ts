@@ -22,7 +22,8 @@ import { faultOf, readRefusal, refusalIn } from "./rpc-refusal.js";
 
 export interface RpcLimits {
   readonly messageBytes: number;
-  readonly timeoutMs: number;
+  /** A longer deadline of a caller is lowered to this, in milliseconds. */
+  readonly maxDeadlineMs: number;
 }
 
 /** The limits of one method: its own limit overrides the configured one. */
@@ -56,7 +57,7 @@ export function translateRpcErrors(
   const handle = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
     const call = callOf(request.contextValues);
     if (!call) throw new Error("a call bypassed the server's entry point");
-    shortenDeadline(request.header, limits.timeoutMs);
+    shortenDeadline(request.header, limits.maxDeadlineMs);
     const { raw } = call;
     const response = await responseOf(handler, request, call, limits);
     if ((await dropUnreadBody(raw)) || raw.httpVersionMajor !== 1) return response;

@@ -17,7 +17,6 @@ import { rateRefusalOf } from "../admission/rate-gate.js";
 import type { Visits } from "../browser/visits.js";
 import { KEYLESS_RPC_LIMITS } from "../health/health.js";
 import { checkJsonBytes } from "../messages/json-text.js";
-import { readMessageJson } from "../messages/json-type-faults.js";
 import { RECURSION_LIMIT } from "../messages/message-structure.js";
 import { type Observe, toFault } from "../observation/observation.js";
 import { parentSpanIn, traceOf } from "../observation/trace.js";
@@ -27,6 +26,7 @@ import { withTextForm } from "./grpc-web-text.js";
 import { COMPRESSIONS } from "./inflation.js";
 import { limitsOf, type RpcCall, type RpcLimits, translateRpcErrors } from "./rpc-call.js";
 import { connectErrorOf } from "./rpc-error.js";
+import { readMessageJson } from "./rpc-json-faults.js";
 import { admitCall, recordFailure, runCall } from "./rpc-method.js";
 import { STREAM_LIMITS, type StreamOptions, serveStreams } from "./rpc-stream.js";
 
@@ -59,7 +59,7 @@ export function rpcOptions(
   ]);
   return {
     readMaxBytes: limits.messageBytes,
-    maxTimeoutMs: limits.timeoutMs,
+    maxTimeoutMs: limits.maxDeadlineMs,
     acceptCompression: [...COMPRESSIONS],
     // Responses are not compressed, as in the fast path; a compressed refusal could not be read again and put into our
     // form.
@@ -159,7 +159,7 @@ function serveUnary(
     if (!pipeline) throw notServed(method, context);
     const { admission, observation } = call;
     if (!admission || !observation) throw new ConnectError("the request was not admitted", Code.Internal);
-    // The timer takes at least a millisecond, and waits for its turn.
+    // The timer may fire late: it takes at least a millisecond, and a busy event loop delays it.
     if ((context.timeoutMs() ?? 1) <= 0) {
       observation.cancel("deadline_exceeded");
       throw new ConnectError("the operation timed out", Code.DeadlineExceeded);

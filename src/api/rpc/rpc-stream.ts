@@ -13,7 +13,7 @@ const LIFE_SPREAD_MS = 300_000;
 /** A caller that takes no message for this long is gone or stuck. */
 const WRITE_TIMEOUT_MS = 60_000;
 /** A request is a filter and a cursor. No stream outlives the deadline. */
-export const STREAM_LIMITS: RpcLimits = { messageBytes: 16_384, timeoutMs: MIN_LIFE_MS + LIFE_SPREAD_MS };
+export const STREAM_LIMITS: RpcLimits = { messageBytes: 16_384, maxDeadlineMs: MIN_LIFE_MS + LIFE_SPREAD_MS };
 
 /** What all streams of a server share. */
 export interface StreamOptions {
@@ -36,8 +36,8 @@ export function serveStreams(
       call.isRead = true;
       return messagesOf(pipeline, call.ahead?.message ?? request, context, { call, limiter, draining });
     };
-    const { messageBytes, timeoutMs } = STREAM_LIMITS;
-    router.rpc(method, messages, { readMaxBytes: messageBytes, maxTimeoutMs: timeoutMs });
+    const { messageBytes, maxDeadlineMs } = STREAM_LIMITS;
+    router.rpc(method, messages, { readMaxBytes: messageBytes, maxTimeoutMs: maxDeadlineMs });
   }
 }
 

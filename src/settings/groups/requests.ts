@@ -12,7 +12,7 @@ export const REQUESTS = {
   MAX_RPC_DEADLINE_MS: whole(
     30_000,
     [1_000, 600_000],
-    "Longest deadline in milliseconds that an RPC call can set. A call that sets none has none.",
+    "Longest deadline in milliseconds that an RPC call can set. A call that sets none gets none, over any protocol: methods bound their own waits.",
   ),
   RATE_LIMITS: optional(
     "`off`, or `scope=requests` separated by commas",

@@ -72,8 +72,8 @@ const INSERT_TOKEN_IF_FREE = boundQuery<TokenRow, boolean, TokenClaim>({
   sortKey: ({ dedupe_key, id }) => claimOf(id, dedupe_key),
   row: (column) => ({ id: column.text(), dedupeKey: column.bytesOrNull() }),
   outputs(rows, tokens) {
-    // Several tokens of a batch may want the same id. At most one was inserted, and not the first if its content was
-    // taken. Of two with the same id and content, it is the first.
+    // Of tokens with the same id at most one was inserted. It need not be the first of them, whose dedupe key may be
+    // taken. Of those with the same id and dedupe key it is the first.
     const free = new Set(rows.flat().map(({ id, dedupeKey }) => claimOf(id, dedupeKey)));
     return tokens.map(({ id, dedupe_key }) => free.delete(claimOf(id, dedupe_key)));
   },

@@ -184,7 +184,10 @@ const SET_TENANT = new PreparedStatement(
   [],
 );
 
-/** Fails with a division by zero unless an active tenant has the revision that the requests were authorized under. */
+/**
+ * Fails unless an active tenant has the revision that the requests were authorized under. The division by zero is
+ * deliberate: one statement that can fail the transaction without a round trip to read its result.
+ */
 const CHECK_REVISION = boundQuery<number, undefined, undefined>({
   kind: "read",
   table: "tenants",

@@ -4,10 +4,10 @@ import { checkFields, type FieldRule, textThat } from "./fields.js";
 import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
 
-const ROUTING_EXPECTATION = "must be a nine-digit routing number, as a text, with a valid checksum";
-const ACCOUNT_EXPECTATION = "must be an account number: a text of 1 to 17 digits";
+const ROUTING_EXPECTATION = "must be a nine-digit routing number, as a string, with a valid checksum";
+const ACCOUNT_EXPECTATION = "must be an account number: a string of 1 to 17 digits";
 /** This older type has always needed three digits; `bank` never had a lower limit. */
-const US_ACCOUNT_EXPECTATION = "must be an account number: a text of 3 to 17 digits";
+const US_ACCOUNT_EXPECTATION = "must be an account number: a string of 3 to 17 digits";
 
 function isRoutingNumber(text: string): boolean {
   return /^\d{9}$/.test(text) && passesAba(text);

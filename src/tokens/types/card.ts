@@ -6,7 +6,7 @@ import { textType } from "./text-type.js";
 import type { TokenType } from "./token-type.js";
 
 const NUMBER_EXPECTATION =
-  "must be a card number: a text of 13 to 19 digits with a valid check digit, without separators";
+  "must be a card number: a string of 13 to 19 digits with a valid check digit, without separators";
 
 /** Accepts any number with a valid check digit, including test numbers. */
 function isCardNumber(text: string): boolean {
@@ -26,7 +26,7 @@ const fields: Readonly<Record<string, FieldRule>> = {
     expectation: "must be a year of four digits",
     check: (value) => wholeNumberFrom(1000, 9999)(fromDigits(value, 4)),
   },
-  cvc: { required: false, expectation: "must be a text of three or four digits", check: checkCvc },
+  cvc: { required: false, expectation: "must be a string of three or four digits", check: checkCvc },
 };
 
 /** Forms send "07" and "2030" as strings: a string of at most `most` digits becomes a number. */

@@ -7,7 +7,7 @@ function hasNineDigits(text: string): boolean {
 }
 
 const shared = {
-  expectation: "must be a text of nine digits, with or without hyphens between them",
+  expectation: "must be a string of nine digits, with or without hyphens between them",
   matches: hasNineDigits,
   containers: ["/pii/high/"],
   fingerprintExpression: "{{ data | remove: '-' }}",

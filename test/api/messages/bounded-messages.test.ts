@@ -1,17 +1,14 @@
-import { create, type DescMessage, fromJson, type Message, toBinary } from "@bufbuild/protobuf";
+import { create, type DescMessage, fromJson, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CreateApplicationRequestSchema } from "../../../gen/cloakroom/v1/applications_pb.js";
 import { CreateTokenRequestSchema, TokenizeRequestSchema } from "../../../gen/cloakroom/v1/tokens_pb.js";
 import { isFarTooLong, maxEntriesOf, textSizesOf, tooManyEntries } from "../../../src/api/messages/field-sizes.js";
 import { readJsonBytes } from "../../../src/api/messages/json-text.js";
-import { readMessageJson } from "../../../src/api/messages/json-type-faults.js";
 import { requireBoundedMessage } from "../../../src/api/messages/message-structure.js";
 import type { Json } from "../../../src/base/json.js";
 import { MAX_NAMES, MAX_VALUES } from "../../../src/base/json-structure.js";
-import { faultFields } from "../../expressions/faults.js";
 
 /** Binary data of a token, as a client sends it. */
 const tokenWith = (data: Json): Uint8Array =>
@@ -117,40 +114,6 @@ describe("JSON of any protocol", () => {
     ],
   ])("is refused with %s, which it does not repeat", async (_, text, detail) => {
     await expect(read(text)).rejects.toEqual(refused(detail));
-  });
-});
-
-describe("JSON of a message over RPC", () => {
-  const read = (json: Json, desc: DescMessage = CreateTokenRequestSchema): Message => {
-    const text = JSON.stringify(json);
-    return readMessageJson(desc, text, text.length, { ignoreUnknownFields: true });
-  };
-
-  it.each<[string, Json, Readonly<Record<string, string>>]>([
-    ["a number in place of a text", { type: 5 }, { type: "must be a string" }],
-    ["a text in place of a switch", { deduplicateToken: "yes" }, { deduplicate_token: "must be true or false" }],
-    ["a wrong entry of a list", { containers: ["/", 5] }, { "containers[1]": "must be a string" }],
-    ["a text in place of a list", { containers: "/" }, { containers: "must be a list" }],
-    ["a wrong value of a map", { metadata: { a: [], b: "x" } }, { "metadata.a": "must be a string" }],
-    ["a list in place of a map", { metadata: [] }, { metadata: "must be an object" }],
-    ["half a surrogate pair", { type: "\ud800" }, { type: "must be a string without half surrogate pairs" }],
-    [
-      "all of them at once",
-      { type: 1, containers: [2], searchIndexes: 3 },
-      { type: "must be a string", "containers[0]": "must be a string", search_indexes: "must be a list" },
-    ],
-  ])("is refused with %s, naming the field", (_, json, faults) => {
-    const listed = Object.fromEntries(Object.entries(faults).map(([name, text]) => [name, [text]]));
-    expect(faultFields(() => read(json))).toEqual(listed);
-  });
-
-  it("is refused with the place within a list of messages", () => {
-    const rules = [{ priority: 1 }, { priority: "one", permissions: [true] }, 7];
-    expect(faultFields(() => read({ rules }, CreateApplicationRequestSchema))).toEqual({
-      "rules[1].priority": ["must be a whole number"],
-      "rules[1].permissions[0]": ["must be a string"],
-      "rules[2]": ["must be an object"],
-    });
   });
 });
 

@@ -46,7 +46,7 @@ async function responseTo(
   const call: RpcCall = { raw, observation, isRead: false };
   return translateRpcErrors(
     handler,
-    { messageBytes: 1_000, timeoutMs: 1_000 },
+    { messageBytes: 1_000, maxDeadlineMs: 1_000 },
     () => call,
   )({
     ...{ httpVersion: "2.0", method: "POST", url: "http://localhost/", body: raw },

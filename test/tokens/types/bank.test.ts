@@ -28,7 +28,7 @@ describe("bank", () => {
   });
 
   test.each(wrongRoutings)("rejects the routing number %j", (routing_number) => {
-    const expectation = ["must be a nine-digit routing number, as a text, with a valid checksum"];
+    const expectation = ["must be a nine-digit routing number, as a string, with a valid checksum"];
     expect(faultFields(() => bank.normalize({ routing_number, account_number: "123" }))).toEqual({
       "data.routing_number": expectation,
     });
@@ -43,10 +43,10 @@ describe("bank", () => {
 
   test.each(wrongAccounts)("rejects the account number %j", (account_number) => {
     expect(faultFields(() => bank.normalize({ routing_number: "021000021", account_number }))).toEqual({
-      "data.account_number": ["must be an account number: a text of 1 to 17 digits"],
+      "data.account_number": ["must be an account number: a string of 1 to 17 digits"],
     });
     expect(faultFields(() => usBankAccountNumber.normalize(account_number))).toEqual({
-      data: ["must be an account number: a text of 3 to 17 digits"],
+      data: ["must be an account number: a string of 3 to 17 digits"],
     });
   });
 
@@ -85,7 +85,7 @@ describe.each([socialSecurityNumber, employerIdNumber])("$name", (type) => {
     null,
   ])("rejects %j", (wrong) => {
     expect(faultFields(() => type.normalize(wrong))).toEqual({
-      data: ["must be a text of nine digits, with or without hyphens between them"],
+      data: ["must be a string of nine digits, with or without hyphens between them"],
     });
   });
 });

@@ -41,7 +41,7 @@ test.each(numbers)("%s is a card number", (good) => {
 });
 
 test.each(wrongNumbers)("%j is not", (wrong) => {
-  const expectation = [expect.stringContaining("must be a card number: a text of 13 to 19 digits")];
+  const expectation = [expect.stringContaining("must be a card number: a string of 13 to 19 digits")];
   expect(faultFields(() => card.normalize({ number: wrong }))).toEqual({ "data.number": expectation });
   expect(faultFields(() => cardNumber.normalize(wrong))).toEqual({ data: expectation });
 });
@@ -76,7 +76,7 @@ describe("card data", () => {
 
   test.each([12, 12345, 1.5, -123, "12", "12345", "12a", " 123", true, {}])("%j is not a cvc", (cvc) => {
     expect(faultFields(() => card.normalize({ number, cvc }))).toEqual({
-      "data.cvc": ["must be a text of three or four digits"],
+      "data.cvc": ["must be a string of three or four digits"],
     });
   });
 

@@ -4,11 +4,12 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import { isLarge, yieldToEventLoop } from "../../../base/yield-to-event-loop.js";
 import type { ArrivedRequest, WholeResponse } from "../../connection/exchange.js";
 import { readBinaryMessage, readJsonMessage } from "../read-message.js";
+import { connectTimeoutMs } from "../rpc-deadline.js";
 import type { UnaryWire } from "./wire.js";
 
 const call = {
   timeoutHeader: "connect-timeout-ms",
-  timeoutOf: (header: string) => (/^\d{1,10}$/.test(header) ? Number(header) : undefined),
+  timeoutOf: connectTimeoutMs,
   maxBodyBytes: (messageBytes: number) => messageBytes,
   maxMessageBytes: (bodyBytes: number) => bodyBytes,
   refuse(response: WholeResponse, error: ConnectError) {

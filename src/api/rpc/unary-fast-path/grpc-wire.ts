@@ -9,17 +9,12 @@ import { malformed } from "../../messages/json-text.js";
 import { COMPRESSED, MAX_FRAMES, PREFIX_BYTES } from "../framing.js";
 import { fromBase64, maxBase64Bytes } from "../grpc-web-text.js";
 import { readBinaryMessage } from "../read-message.js";
+import { grpcTimeoutMs } from "../rpc-deadline.js";
 import type { UnaryWire } from "./wire.js";
-
-/** Milliseconds in each unit of grpc-timeout. */
-const UNITS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
 
 const request = (trailerFlag: number) => ({
   timeoutHeader: "grpc-timeout",
-  timeoutOf(header: string) {
-    const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(header) ?? [];
-    return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? 0);
-  },
+  timeoutOf: grpcTimeoutMs,
   maxBodyBytes: (messageBytes: number) => PREFIX_BYTES + messageBytes,
   maxMessageBytes: (bodyBytes: number) => bodyBytes - PREFIX_BYTES,
   read: (type: DescMessage, body: Buffer, maxBytes: number) => readOnly(type, body, maxBytes, trailerFlag),

@@ -66,8 +66,8 @@ export function createUnaryFastPath(
     const askedMs = asked === undefined ? undefined : wire.timeoutOf(asked);
     // Connect's handlers refuse an invalid time.
     if (asked !== undefined && askedMs === undefined) return undefined;
-    // A call without a deadline has none, over any protocol: methods bound their own waits.
-    const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.timeoutMs, askedMs);
+    // A call that sets no deadline gets none from us, over any protocol: methods bound their own waits.
+    const deadlineMs = askedMs === undefined ? undefined : Math.min(limits.maxDeadlineMs, askedMs);
     return (response) => {
       // Writing the response failed: its caller must not wait for it, nor may the process end.
       serve({ ...parts, pipeline, wire, request, response, limits, deadlineMs }).catch(() => response.destroy());
@@ -89,18 +89,18 @@ async function serve(call: FastPathCall): Promise<void> {
   const { pipeline, wire, request, response, deadlineMs } = call;
   const startedAt = performance.now();
   const callAbort = new CallAbort();
-  const pass = () => callAbort.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
-  const deadline = deadlineMs === undefined ? undefined : setTimeout(pass, deadlineMs);
+  const endAtDeadline = () => callAbort.end(new ConnectError("the operation timed out", Code.DeadlineExceeded));
+  const deadline = deadlineMs === undefined ? undefined : setTimeout(endAtDeadline, deadlineMs);
   response.once("close", () => {
     clearTimeout(deadline);
     // `finished` does not tell: Node finishes HTTP/2 streams that a caller resets.
     if (!response.writableEnded) callAbort.end(aborted());
   });
   try {
-    // Timers take at least a millisecond, and wait for their turn.
+    // The timer may fire late: it takes at least a millisecond, and a busy event loop delays it.
     const isOver = () => deadlineMs !== undefined && performance.now() - startedAt >= deadlineMs;
     const { message, headers } = await readAndRun(call, callAbort, () => {
-      if (isOver()) pass();
+      if (isOver()) endAtDeadline();
       if (callAbort.reason !== undefined) throw callAbort.reason;
     });
     for (const [name, value] of headers) response.setHeader(name, value);

@@ -53,7 +53,7 @@ async function callOf(run: Pipeline["run"], headers: Readonly<Record<string, str
   const visits = createVisits({ address: () => "http://127.0.0.1:8080", readAddress: () => "", readClient: () => "" });
   const fastPath = createUnaryFastPath(
     [pipeline],
-    { messageBytes: 1_000, timeoutMs: MAX_DEADLINE_LENGTH },
+    { messageBytes: 1_000, maxDeadlineMs: MAX_DEADLINE_LENGTH },
     { observe: () => observation, visits, begin: async () => {} },
   );
   const listener: RequestListener = (request, response) => {

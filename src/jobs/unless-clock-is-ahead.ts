@@ -4,10 +4,10 @@ import type { Database } from "../store/database.js";
 import type { Job } from "./schedule.js";
 
 /**
- * Wraps a job so it does nothing while this server's clock is ahead of the database's, because rows that it would
- * delete for good have not expired yet. Another server does it, or this one once its clock is right.
+ * Wraps a job to do nothing while this server's clock is ahead of the database's by more than
+ * {@link MAX_CLOCK_GAP_MS}, because rows that it would delete for good have not expired yet. Another server does it, or this one once its clock is right.
  */
-export function skippedWhileClockIsAhead(
+export function unlessClockIsAhead(
   database: Pick<Database, "ping">,
   clock: Clock,
   job: Job,

@@ -18,7 +18,7 @@ const MAX_DUE = 100_000;
 /** Between two looks at the vault's own log, in milliseconds. Its rows are few, and none is noted as due. */
 const VAULT_EVERY_MS = 10_000;
 
-export interface LogSinkParts {
+export interface LogDeliveryParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly sink: LogSink;
@@ -30,7 +30,7 @@ export interface LogSinkParts {
 }
 
 /** Sends tenants' logs and the vault's own to a sink. One replica does it at a time. A sink that is down delays no other. */
-export function logSinkJob(parts: LogSinkParts): Job {
+export function logDeliveryJob(parts: LogDeliveryParts): Job {
   const { database, sink } = parts;
   const lease = database.lease(`audit-sink-${sink.name}`, LEASE_SECONDS);
   const pump = new LogPump(database, sink);
@@ -62,7 +62,7 @@ export function logSinkJob(parts: LogSinkParts): Job {
 /** Of one tenant, oldest first. */
 type Minutes = readonly DueMinute<SinkDueKind>[];
 
-interface SendParts extends LogSinkParts {
+interface SendParts extends LogDeliveryParts {
   readonly pump: LogPump;
   readonly failures: Backoff;
   readonly outages: LogOutages;

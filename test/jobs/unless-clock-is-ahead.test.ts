@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Job } from "../../src/jobs/schedule.js";
-import { skippedWhileClockIsAhead } from "../../src/jobs/timely-job.js";
+import { unlessClockIsAhead } from "../../src/jobs/unless-clock-is-ahead.js";
 import { MAX_CLOCK_GAP_MS } from "../../src/store/clock-gap.js";
 
 describe("a job that deletes expired rows", () => {
@@ -13,10 +13,8 @@ describe("a job that deletes expired rows", () => {
     const events: string[] = [];
     const job: Job = { name: "sweep", intervalMs: 1, run: async () => void events.push("run") };
     const database = { ping: async () => new Date(Date.now() - ahead) };
-    const timely = skippedWhileClockIsAhead(database, { now: Date.now }, job, ({ name }) =>
-      events.push(`${name} waits`),
-    );
-    await timely.run(new AbortController().signal);
+    const wrapped = unlessClockIsAhead(database, { now: Date.now }, job, ({ name }) => events.push(`${name} waits`));
+    await wrapped.run(new AbortController().signal);
     expect(events).toEqual([runs ? "run" : "sweep waits"]);
   });
 });
