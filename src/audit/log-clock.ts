@@ -21,8 +21,8 @@ export interface LogClockParts extends SealParts {
 }
 
 /**
- * Handles logs that are closed beyond this server's clock. A log is closed up to a time if no row can
- * be written with an earlier one; minutes are closed before they are sealed. If clocks ran fast and were corrected, it sets the log back,
+ * Handles logs that are closed beyond this server's clock. A log is closed up to a time if no row can be written with an
+ * earlier one; minutes are closed before they are sealed. If clocks ran fast and were corrected, it sets the log back,
  * and waiting requests continue; if only this server is slow, it reports that.
  */
 export class LogClock {

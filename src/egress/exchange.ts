@@ -8,8 +8,8 @@ import { type HeaderPair, headerPairs } from "./request-framing.js";
 import { ResponseBody } from "./response-body.js";
 
 /**
- * Defaults for a slow destination, in milliseconds. Shorter than the 30 s of a function, and of the default limit of RPC
- * deadlines: the caller gets the destination's failure before either of them ends the call.
+ * Defaults in milliseconds. They are 5 s below the time of a function and below the default limit of RPC deadlines, which
+ * leaves time to report that the destination failed.
  */
 const RESPONSE_HEADERS_MS = 25_000;
 const BODY_IDLE_MS = 25_000;

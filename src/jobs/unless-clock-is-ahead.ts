@@ -5,7 +5,8 @@ import type { Job } from "./schedule.js";
 
 /**
  * Wraps a job to do nothing while this server's clock is ahead of the database's by more than
- * {@link MAX_CLOCK_GAP_MS}, because rows that it would delete for good have not expired yet. Another server does it, or this one once its clock is right.
+ * {@link MAX_CLOCK_GAP_MS}, because rows that it would delete for good have not expired yet. Another server does it, or
+ * this one once its clock is right.
  */
 export function unlessClockIsAhead(
   database: Pick<Database, "ping">,

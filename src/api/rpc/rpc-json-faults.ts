@@ -12,8 +12,8 @@ import { isJsonObject, type Json } from "../../base/json.js";
 import { isLarge } from "../../base/yield-to-event-loop.js";
 
 /**
- * Reads a message from JSON over RPC; `src/api/rest/json-reader.ts` reads that of REST. The codec stops at the
- * first value of a wrong type; for messages that are not large, this names each of them.
+ * Reads a message from JSON over RPC; `src/api/rest/json-reader.ts` reads that of REST. The codec stops at the first
+ * value of a wrong type; for messages that are not large, this names each of them.
  * @throws {Fault} validation_failed naming the fields; the codec's own error if no value is at fault, or in a large one.
  */
 export function readMessageJson(
