@@ -78,7 +78,7 @@ export function checkedBaseUrl(text: string | undefined, allowInsecure = false):
   }
   if (url.username || url.search || url.hash) throw misuse("baseUrl must have no user, query or fragment.");
   if (url.protocol === "http:" && !allowInsecure && !LOOPBACK.test(url.hostname)) {
-    throw misuse("http sends values in the clear: use https or allowInsecure.");
+    throw misuse("http sends values in the clear: use https, or set allowInsecure.");
   }
   return url;
 }
