@@ -15,9 +15,9 @@ export function stopperOf(server: Server): () => Promise<void> {
 
 /**
  * Closes the port when no connection waits to be accepted: the kernel resets those that wait. (Those of a server with
- * several processes wait in the primary, where nothing counts them.) The event loop accepts
- * one connection per turn (libuv since 1.45), so a turn without one found the queue empty. A short turn leaves the
- * least time for another to arrive before the close.
+ * several processes wait in the primary, where nothing counts them.) The event loop accepts one connection per turn
+ * (libuv since 1.45), so a turn without one found the queue empty. A short turn leaves the least time for another to
+ * arrive before the close.
  * @returns when no more connections are accepted.
  */
 async function stopListening(server: Server): Promise<void> {
