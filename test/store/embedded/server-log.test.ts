@@ -41,6 +41,12 @@ describe("PostgreSQL's log file", () => {
       since: 0,
       failure: "could not find the database system",
     },
+    {
+      lines:
+        "FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use\nHINT:  Terminate any old server processes.\nFATAL:  terminating connection due to unexpected postmaster exit\n",
+      since: 0,
+      failure: "pre-existing shared memory block (key 1, ID 2) is still in use",
+    },
   ])("shows why a start failed: $failure", async ({ lines, since, failure }) => {
     const path = join(scratch(), "postgres.log");
     writeFileSync(path, lines);
