@@ -83,7 +83,8 @@ describe("a server that is asked to stop", () => {
       }
     };
     const clients = Array.from({ length: 12 }, (_, agent) => client(agent));
-    await vi.waitFor(() => expect(outcomes.length).toBeGreaterThan(100), { timeout: 20_000 });
+    // More than ten each: connections in steady use, which a pause of their client does not close.
+    await vi.waitFor(() => expect(outcomes.length).toBeGreaterThan(240), { timeout: 20_000 });
     const stopped = stop();
     await untilStopping();
     expect((await stopped).code).toBe(0);
